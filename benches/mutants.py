@@ -121,11 +121,16 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
-    "execution/local.py": ("execution/test_local.py",),
+    "execution/local.py": (
+        "execution/test_local.py",
+        "execution/test_shards.py",
+        "runs/test_most.py",
+    ),
     "execution/measuring.py": ("runs/test_measures.py", "execution/test_local.py"),
     "execution/shards.py": (
         "execution/test_shards.py",
         "execution/test_local.py",
+        "execution/test_saving.py",
         "test_casework.py",
     ),
     "runs/stages.py": ("runs/test_journey.py", "test_panels.py", "execution/test_local.py"),

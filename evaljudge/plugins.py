@@ -84,6 +84,8 @@ def found_in_files(what: str, attribute: str, kind: type[T]) -> dict[str, T]:
             entries: Mapping[str, T] = value if isinstance(value, Mapping) else {name: value}
             if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
                 raise TypeError(f"{odd[0]!r} must be of the class {kind.__name__}")
+            if what == "cli" and (odd := [name for name in entries if name.split() != [name]]):
+                raise ValueError(f"{odd[0]!r}: a command's name is one word")
         except (Exception, SystemExit) as error:  # a module may raise anything
             reason = f"{type(error).__name__}: {first_line(error)}"
             print(f"evaljudge: {place}: {reason}; it is left out", file=sys.stderr)

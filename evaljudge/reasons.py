@@ -3,7 +3,7 @@
     grouped({"prompt too long: at 2025 tokens it leaves no room for 80 more in the model's context "
              "of 2048": 1, "no steps for tone: prompt too long: …": 56})
     ->  [Group("prompt too long", 57, "longest 2,025 of 2,048 tokens",
-               "shorten these texts, lower max_tokens, or take a model with more context")]
+               "shorten these texts, lower max_tokens or thinking.tokens, or take …")]
 
 A reason is one text in the files of verdicts and scores. Where it stood (`compared with level 3: `)
 and what was said (`'Rating: …'`) differ from case to case: they are details, and the rest is kind.

@@ -61,8 +61,10 @@ def plain(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], Any]:
 
 
 def test_each_model_is_loaded_once_and_asked_for_its_own_judges(bench):
-    came = bench.run()
+    came = bench.run(metrics=["words"])
     assert bench.opened() == ["m", "n", "t"]
+    receipts = Output(str(bench.out)).receipts("judge")
+    assert sum("words" in receipt["measured"] for receipt in receipts) == DOCUMENTS
     asked = bench.counted()
     assert {k: asked[k] for k in ("write m", "choose m", "write n", "choose n")} == {
         "write m": WRITES, "choose m": CHOOSES, "write n": WRITES, "choose n": CHOOSES,

@@ -29,8 +29,8 @@ def test_a_kind_with_its_details_and_remedy():
     }
     first, second = grouped(reasons)
     assert str(first) == (
-        "prompt too long × 57: longest 2,025 of 2,048 tokens; "
-        "shorten these texts, lower max_tokens, or take a model with more context"
+        "prompt too long × 57: longest 2,025 of 2,048 tokens; shorten these texts, lower "
+        "max_tokens or thinking.tokens, or take a model with more context"
     )
     assert str(second).startswith("empty text × 2: the system wrote nothing")
 
@@ -110,8 +110,8 @@ def test_a_plan_foresees_what_depends_on_no_reply(config):
     said = planned_text(config, engines=Small())
     assert "foreseen   direct: prompt too long × 2: longest " in said
     assert (
-        " of 800 tokens; shorten these texts, lower max_tokens, or take a model with more context"
-        in said
+        " of 800 tokens; shorten these texts, lower max_tokens or thinking.tokens, or take a model "
+        "with more context" in said
     )
     assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
 

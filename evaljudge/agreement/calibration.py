@@ -158,8 +158,12 @@ def calibration(
     def ratio(above: Floats, below: Floats) -> Measured:
         return ratio_of_sums(above, below, resamples, seed, fitted.pairs)
 
+    document = rows.document[rows.pairs]
+    no_systems = np.zeros_like(document)  # the sample level asks for none
+
     def spearman(values: Floats) -> Measured:
-        correlations = _spearman(rows, values)
+        table = table_of(document, no_systems, values[rows.pairs], rows.ratings[rows.pairs])
+        correlations = document_correlations(table, "spearman")[0]
         mean, n = float(means_of(correlations)), int(np.isfinite(correlations).sum())
         return Measured(mean if n else None, *interval(mean, correlations, "sample"), n)
 
@@ -204,14 +208,6 @@ def _fitted(rows: Folded, on: Rows) -> tuple[Isotonic, float]:
     return fit_isotonic(rows.scores[on], rows.ratings[on]), mean
 
 
-def _spearman(rows: Folded, values: Floats) -> Floats:
-    """Each document's; NaN where it has none."""
-    document = rows.document[rows.pairs]
-    among = np.zeros_like(document)  # the sample level asks for no system
-    table = table_of(document, among, values[rows.pairs], rows.ratings[rows.pairs])
-    return document_correlations(table, "spearman")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Precise:
     good: float
@@ -248,7 +244,8 @@ def precise(
         return ratio_of_sums(some, whole, resamples, seed, n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
-    selected = _reached(rows.scores, rows.fold[0], thresholds)
+    least = np.array([np.inf if threshold is None else threshold for threshold in thresholds])
+    selected = rows.pairs & (rows.scores >= least[rows.fold[0]])
     return Precise(
         good=good,
         target=target,
@@ -277,8 +274,3 @@ def precisions(scores: Floats, is_good: Rows) -> tuple[Floats, Floats]:
         for counted in (is_good.astype(np.float64), np.ones(place.size))
     )
     return distinct, good / all_of_them
-
-
-def _reached(scores: Floats, fold: Codes, thresholds: tuple[float | None, ...]) -> Rows:
-    least = np.array([np.inf if threshold is None else threshold for threshold in thresholds])
-    return np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])

@@ -75,9 +75,8 @@ def p_values(values: Floats, permutations: int, seed: int) -> Floats:
     for column, table in enumerate(values):
         for start in range(0, left.size, step):
             part = slice(start, start + step)
-            ps[column, part] = _p_values(
-                table[:, left[part]] - table[:, right[part]], permutations, seed
-            )
+            gaps = table[:, left[part]] - table[:, right[part]]
+            ps[column, part] = _p_values(gaps, permutations, seed)
     return ps
 
 

@@ -27,9 +27,6 @@ PAIRWISE: frozenset[Coefficient] = frozenset(("kendall", "kendall_c", "accuracy"
 MAX_POOLED = 4000  # candidates: tau and accuracy without some of them need every pair of them
 
 
-Signs = NDArray[np.int8]
-
-
 @dataclass(frozen=True, slots=True)
 class Levels:
     """Scores or ratings, of which the distinct ones are levels."""
@@ -43,7 +40,7 @@ class Levels:
         cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
         return cls(levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
 
-    def signs(self) -> Signs:
+    def signs(self) -> NDArray[np.int8]:
         """The signs (candidates, candidates) of the differences of levels."""
         levels = self.levels.astype(np.int16)  # at most MAX_POOLED candidates
         return signs(levels[:, None], levels)

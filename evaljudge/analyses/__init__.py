@@ -20,7 +20,7 @@ from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings as Findings
 from evaljudge.analysis.ratings import RaterNote
-from evaljudge.analysis.selection import NONE_FOUND, Found
+from evaljudge.analysis.selection import Found
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config
 from evaljudge.decisions.conformal import Covered
@@ -74,7 +74,7 @@ class RunFrame:
     weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
     """The fitted weights, by combination and axis."""
     intervals: Sequence[Covered] = ()
-    thresholds: Found = field(default_factory=lambda: NONE_FOUND)
+    thresholds: Found = field(default_factory=dict)
     notes: Sequence[RaterNote] = ()
     cascade: Mapping[str, Any] = field(default_factory=dict)
     """What OUT/cascade.json has."""

@@ -22,7 +22,7 @@ COEFFICIENTS = {
     "accuracy": "Pairwise accuracy",
     "soft_accuracy": "Soft accuracy",
 }
-TOOLTIPS = {
+_TOOLTIPS = {
     "spearman": "Are scores in the order of the ratings? 1: the same order, 0: none, -1: opposite.",
     "kendall": "Pairs in the same order minus pairs in the opposite one, as a share; allows ties.",
     "pearson": "Do scores and ratings lie on a line? 1: a rising one, 0: none, -1: a falling one.",
@@ -30,6 +30,7 @@ TOOLTIPS = {
     "accuracy": "Of all pairs, how often the scorer says what people say: better, worse or a tie.",
     "soft_accuracy": "How alike the p-values for pairs of systems are; 1: those of people.",
 }
+TOOLTIPS = {COEFFICIENTS[name]: words for name, words in _TOOLTIPS.items()}
 """The tooltips of a table's headings on the page."""
 LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."

@@ -66,7 +66,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "kept": lambda row: f"{count(row.kept)} ({percent(row.kept / row.texts)})",
         "passed on": "passed_on",
         "drawn": "drawn",
-        "agree": lambda row: NONE if row.agree is None else percent(row.agree),
+        "agree": lambda row: percent(row.agree),
         "asks saved": "saved",
     }
     yield Section(TITLE, [ABOUT], [tabled("", findings["cascade"], 2, columns)], [DRAWN])

@@ -18,7 +18,8 @@ ASKED = (
 )
 SHARED = (
     "A question that two judges share is charged to the judge that the configuration lists first. "
-    "What was known already, such as the briefs of an earlier run, costs nothing."
+    "What was known already, such as the briefs of an earlier run, costs nothing. What `evaljudge "
+    "why` asks later is in no total: it says what that was."
 )
 SECONDS = (
     "Seconds are shared out, not measured apart: what each worker took in all, loading its model "

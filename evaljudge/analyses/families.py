@@ -242,8 +242,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "axis": "axis",
         "family": lambda row: ", ".join(row.systems),
         "beside": lambda row: ", ".join(row.others) or NONE,
-        "own wins": lambda row: _share(row.share),
-        "expected": lambda row: _share(row.expected),
+        "own wins": lambda row: percent(row.share),
+        "expected": lambda row: percent(row.expected),
         "difference": lambda row: _points(row.excess, row.low, row.high),
         "pairs": "pairs",
         "documents": "documents",
@@ -255,10 +255,6 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     ]
     table = tabled("On each document", families, 4, columns)
     yield Section(FAMILIES, [ABOUT_FAMILIES], [table], [JACKKNIFE, *reasons])
-
-
-def _share(value: float | None) -> str:
-    return NONE if value is None else percent(value)
 
 
 def _points(value: float | None, low: float | None, high: float | None) -> str:

@@ -25,7 +25,7 @@ GAIN = (
     "other documents."
 )
 INTERVALS = "In brackets: 95% intervals over documents."
-_TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
+TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
            "summary": "Summary level: all texts pooled"}  # fmt: skip
 
 
@@ -66,10 +66,8 @@ def rows(run: RunFrame) -> Iterator[LeftOut]:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: Sequence[LeftOut] = findings["jury"]
-    levels = [lv for lv in LEVELS if any(r.level == lv for r in rows)]
-    if in_short:
-        shown = [lv for lv in LEVELS if any(r.level == lv and r.gain is not None for r in rows)]
-        levels = shown[:1]
+    shown = [row for row in rows if not in_short or row.gain is not None]
+    levels = [level for level in LEVELS if any(row.level == level for row in shown)]
     columns = {
         "jury": "combination",
         "axis": "axis",
@@ -80,8 +78,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "n": "n",
     }
     tables = [
-        tabled(_TITLES[level], [row for row in rows if row.level == level], 3, columns)
-        for level in levels
+        tabled(TITLES[level], [row for row in rows if row.level == level], 3, columns)
+        for level in (levels[:1] if in_short else levels)
     ]
     notes = [INTERVALS, *notes_on(rows, SAMPLED_NOTE, "gain")]
     yield Section(LEFT_OUT, [GAIN], tables, notes)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from evaljudge.agreement import LengthHeld, held_fixed
 from evaljudge.agreement.rated import MOST_TESTED
 from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
+from evaljudge.analyses.jury import TITLES
 from evaljudge.sections import BarRow, Bars
 from evaljudge.sections.figures import FEWEST, correlation, estimate, notes_on, only, tabled
 
@@ -29,7 +30,6 @@ READING = (
     "The open circle is Spearman's correlation with people; the dot is what remains of it with "
     "length held fixed. A dot near 0 far from its circle is a scorer that may only measure length."
 )
-_TITLES = {"sample": "Sample level: within documents", "summary": "Summary level: all texts pooled"}
 
 SUBSTANTIAL = 0.2
 """A Spearman correlation above it, whose interval lies above 0, should not come from length."""
@@ -94,8 +94,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "in order": "in_order",
     }
     tables = [
-        tabled(title, [row for row in rows if row.level == level], 2, columns)
-        for level, title in _TITLES.items()
+        tabled(TITLES[level], [row for row in rows if row.level == level], 2, columns)
+        for level in ("sample", "summary")
     ]
     notes = [ORDERED, *notes_on(rows, SAMPLE, "value")]
     shown = [table for table in tables if table.rows]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analysis.telling import disagreement
 from evaljudge.records import ANY_AXIS
-from evaljudge.sections.figures import Columns, correlation, count, tabled
+from evaljudge.sections.figures import count, tabled
 
 MOST_SHOWN = 50
 ABOUT = (
@@ -57,11 +57,9 @@ def _distance(row: Noted) -> float:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     shown: Sequence[Noted] = () if in_short else findings["notes"][:MOST_SHOWN]
-    columns: Columns = {name: name for name in ("system", "rater", "note", "scorer", "axis")}
-    columns = {"document": "doc_id", **columns}
-    columns["score"] = lambda row: correlation(row.value)
-    columns["people"] = lambda row: correlation(row.rating)
-    columns["disagreement"] = lambda row: correlation(row.apart)
+    columns = {"document": "doc_id"}
+    columns |= {name: name for name in ("system", "rater", "note", "scorer", "axis")}
+    columns |= {"score": "value", "people": "rating", "disagreement": "apart"}
     table = tabled("Notes by the judge's error", shown, 6, columns)
     more = len(findings["notes"]) - len(shown)
     left_out = [f"{count(more)} more are in notes.json."] if more else []

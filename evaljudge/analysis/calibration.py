@@ -181,7 +181,6 @@ class Fit:
 
 
 def fit_of(key: Key, axis: str, rated: Rated, fitted: CrossFitted, seed: int) -> Fit:
-    """The fit from the rows that the maps were fitted on."""
     documents, scores, ratings = rated.doc_ids, rated.scores[key], rated.human[axis]
     with_pair = fitted.fold[0] >= 0
     folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))

@@ -94,7 +94,7 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         }
         for axis, each in chances.items()
     }
-    warnings += slips(collected.rated())
+    warnings += slips(collected.rated(), str)
     return FurtherRatings(collected.texts(), probabilities, uneven, warnings, notes)
 
 

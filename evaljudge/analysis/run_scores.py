@@ -2,7 +2,7 @@
 
     scores = RunScores(scored_run("runs/a"))
     scores.scores["synthetic", "fluency"]   # a number for each text, NaN where it is unscored
-    scores.beside(other.texts)              # the places of another run's texts in these columns
+    scores.rows_of(other.texts)             # the places of another run's texts in these columns
 
 In memory are a number for each score and rating, and the names of documents. Texts and evidence are
 read when they are asked for, each from its shard.

@@ -26,7 +26,6 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +59,6 @@ Tops = Mapping[tuple[Key, float], float | None]
 UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
 """The doubt above which a judge was undecided about a text, and how many such texts a selection may
 have without a warning."""
-NONE_FOUND: Found = MappingProxyType({})
 Chosen = tuple[bytes, Counter[str]]
 """The lines that a selection has of some shards, and what it counts there."""
 

@@ -17,7 +17,6 @@ from evaljudge.engines.trust import SECRET_NAME
 from evaljudge.text import without_secrets
 
 Row = Mapping[str, Any]
-Tree = Mapping[str, Any]
 Signatures = Mapping[str, str]
 HIDDEN = "(hidden)"
 SIDES = ("first", "second")
@@ -48,7 +47,7 @@ def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
     return bound | {"versions": versions}
 
 
-def _changed(first: Tree, second: Tree, path: str = "") -> Iterator[dict[str, Any]]:
+def _changed(first: Row, second: Row, path: str = "") -> Iterator[dict[str, Any]]:
     """What only one has is a single row, such as a judge with all of its settings."""
     for key in sorted(first.keys() | second.keys()):
         there = {

@@ -129,17 +129,16 @@ def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> 
 def _spread(scores: Mapping[Key, Floats], texts: int) -> Iterator[int]:
     """Over the mean place of each text: the ends, the middle, the quarters, and so on. Texts
     without any score come first, since they have to be explained."""
-    places = [_places(values) for values in scores.values()]
+    places = [
+        rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
+        for values in scores.values()
+    ]
     mean = np.mean(places, axis=0) if places else np.zeros(texts)
     unscored = [at for at in range(texts) if not any(np.isfinite(v[at]) for v in scores.values())]
     yield from unscored[: max(texts // 50, 5)] if scores else ()
     order = np.argsort(mean, kind="stable")
     yield from (int(order[at]) for at in _halving(texts))
     yield from range(texts)
-
-
-def _places(values: Floats) -> Floats:
-    return rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
 
 
 def _halving(size: int) -> Iterator[int]:

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condit
 """
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli.built_in import Commands, refuse_gone_options
+from evaljudge.cli.built_in import Commands, PlainWords, refuse_gone_options
 from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
@@ -31,7 +32,7 @@ __path__ = folders("cli")  # one that the environment names is a part of this pa
 USER_MISTAKE = 2
 
 
-class _Command(TyperCommand):
+class _Command(PlainWords, TyperCommand):
     """A wrong value of an option is answered in our words, not in pydantic's."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -58,7 +59,7 @@ def app() -> typer.Typer:
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
-        "reached. Documentation: README.md, docs/.",
+        "reached. Documentation: docs/ of a clone, or by `evaljudge files cluster DIR`.",
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):
@@ -121,6 +122,7 @@ def main(arguments: list[str] | None = None) -> None:
             code = app()(arguments, prog_name="evaljudge", standalone_mode=False)
         except TyperException as error:
             message = error.format_message() or "name a command"
+            message = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", message)
             path = getattr(getattr(error, "ctx", None), "command_path", "evaljudge")
             raise UserError(f"{message.rstrip('.')} (see `{path} --help`)") from None
         except typer.Abort:

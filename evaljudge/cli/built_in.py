@@ -1,6 +1,7 @@
 """The commands that come with evaljudge: where the work of each is done, and where it is listed."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,27 @@ def refuse_gone_options(command: str, arguments: Sequence[str]) -> None:
             refuse_gone("check", "CONFIG")
 
 
-class Commands(TyperGroup):
+KINDS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "NUMBER", "float": "NUMBER"}
+
+
+class PlainWords:
+    """The help of a command without the names of Python's types: `--seed NUMBER`, `CONFIG`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in params:
+            kind = re.sub(r"[<>]|list\[|\]| range", "", each.display_type(ctx))
+            is_argument = each.param_type_name == "argument"
+            said = "" if is_argument else each.metavar or KINDS.get(kind, kind)
+            each.display_type_rich = lambda ctx, said=said: said
+        return params
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [re.sub("[{}]", "", piece) for piece in pieces]
+
+
+class Commands(PlainWords, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         _, *groups = ctx.command_path.split()
         refuse_gone(*groups, args[0])

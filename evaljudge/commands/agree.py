@@ -93,7 +93,7 @@ def agreed(wanted: AgreeOptions) -> Agreed:
 
 def agreement_of(wanted: AgreeOptions) -> Findings:
     of_config = {name: getattr(wanted, name) for name in AgreementConfig.model_fields}
-    how, spec = read_settings(AgreementConfig, of_config, "agree"), read_metrics(wanted.metrics)
+    how, spec = read_settings(AgreementConfig, of_config, ""), read_metrics(wanted.metrics)
     read, on = read_rated(wanted, "agree with"), listed(wanted.axis)
     scores, metrics = read.given, make_metrics(spec)
     reasons = read.reasons | _measure(metrics, read.cases, scores, wanted.seed)

@@ -44,7 +44,7 @@ from evaljudge.sections.figures import (
 )
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
-from evaljudge.text import listed, one_line
+from evaljudge.text import counted, listed, one_line
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,8 +115,8 @@ def _rows(
                 selection = certified(*rows, **aim)
         row = CalibratedRow(fit, rows[1], made, selection)
         if fit.fitted.folds < wanted.folds:
-            documents = fit.fitted.documents
-            warnings.append(f"{row.name}: {documents} documents, so as many folds")
+            documents = counted(fit.fitted.documents, "document", "documents")
+            warnings.append(f"{row.name}: {documents}, so as many folds")
         if fit.doubt:
             warnings.append(f"{row.name}: ratings {fit.doubt}")
         number += 1

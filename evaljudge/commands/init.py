@@ -142,7 +142,8 @@ def _columns(
         nonlocal columns
         pairs = () if answer == RIGHT else re.split("--column|,", answer)
         changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
-        refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS])
+        outer = [n for n in changes if n.partition(".")[0] in theirs.names]
+        refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS, *outer])
         ColumnNames(changed := _changed(columns, changes), OPTIONS)
         columns = changed
         given.update(changes)

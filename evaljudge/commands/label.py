@@ -29,7 +29,7 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, claimed, to_write
-from evaljudge.text import listed
+from evaljudge.text import counted, listed
 
 LETTERS = "bcdfghjkmnpqrstvwxz"
 """The letters of labels. Without vowels no label is a word, or a number in a spreadsheet."""
@@ -64,9 +64,10 @@ class WrittenSheet(Shown):
     @property
     def text(self) -> str:
         by = f"{self.by}, by {self.scorer}" if self.scorer else self.by
+        documents = counted(self.documents, "document", "documents")
         return (
-            f"sheet      {self.to}: {self.drawn:,} of {self.texts:,} texts, of "
-            f"{self.documents:,} documents ({by}); to be rated: {', '.join(self.axes)}\n"
+            f"sheet      {self.to}: {self.drawn:,} of {counted(self.texts, 'text', 'texts')}, of "
+            f"{documents} ({by}); to be rated: {', '.join(self.axes)}\n"
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
             f"           2. evaljudge report CONFIG --set 'ratings=[{self.to}]'\n"

@@ -33,7 +33,6 @@ _TYPED = {
     AnyPath: str,
     AnyPath | None: str | None,
     Names: list[str] | None,
-    Correlation: str,
 }
 """What a terminal has for a type of Python's."""
 NEEDED = object()  # in place of a default
@@ -307,7 +306,7 @@ class FilesOptions(Declared):
     """Copy what a cluster is made with out of the installed package, for people without a clone.
 
     These are cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of images, job
-    scripts, and the package itself. The commands of docs/cluster.md work in that folder.
+    scripts, the documentation, and the package itself. The commands of docs/cluster.md work there.
 
     Example: evaljudge files cluster my-cluster
     """
@@ -567,7 +566,9 @@ class AgreeOptions(RatedOptions):
     )
     resample: str | None = option("", hidden=True)
     permutations: int | None = option("", hidden=True)
-    alt_test_epsilon: float = option("The epsilon of the alternative annotator test.", 0.1)
+    alt_test_epsilon: float = option(
+        "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
+    )
     coverage_floor: float = option(
         "The share of scores that must be there. With less, the exit code is 3.", 0.95, min=0, max=1
     )

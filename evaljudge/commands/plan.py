@@ -195,7 +195,7 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     if label:
         yield f"\n{label}"
     if plan.done:
-        yield f"{plan.done:,} documents are judged already"
+        yield f"{counted(plan.done, 'document is', 'documents are')} judged already"
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
     for (stage, name), tokens in plan.asked.items():
         if tokens.asks:

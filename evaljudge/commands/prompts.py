@@ -127,6 +127,9 @@ def _block(job: Job, name: str, kind: Kind, kinds: Sequence[Kind]) -> str:
         names = " and ".join(map(one_line, dict.fromkeys(written)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
     source = required(job.writer if first.stage == "prepare" else job.model).source
+    if first.options and (thinking := source.thinking):
+        tokens = counted(thinking.tokens, "token", "tokens")
+        about.append(wrapped(f"Before that, the model thinks, in at most {tokens}."))
     before, after = text_around(source) or ("", "")
     words = harmless(before + first.prompt.text + after)
     reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""

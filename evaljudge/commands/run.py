@@ -23,6 +23,7 @@ import typer
 from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, StudyOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
+from evaljudge.engines.internals import installed_build
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import Event
 from evaljudge.records import Case
@@ -171,6 +172,7 @@ Settings of its judge compared in one table, with the references of this run:
 
 def demo(wanted: DemoOptions) -> None:
     out = wanted.out
+    installed_build()  # else the demo would promise what no engine is there for
     config = write_demo(out, wanted.documents, wanted.seed)
     print(ABOUT.format(config=config, other=out / "real", study=out / "study.yaml"), flush=True)
     print_outcome(run(str(config), watcher=watcher()), wanted.full)

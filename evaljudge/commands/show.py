@@ -137,7 +137,7 @@ class ShownDocument(Shown):
         verdicts = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
         yield from (self._evidence(candidate, verdict) for verdict in verdicts)
         for why in (why for why in self.critiques if why.system == candidate.system):
-            yield f"{_ruled(one_line(why.about))}\n{_wrapped(why.text)}\n{_wrapped(why.caution)}"
+            yield shown_critique(_ruled(one_line(why.about)), why)
         signatures = dict.fromkeys(score.signature for score in scores)
         yield "\n".join(_labelled("signature", line, None) for line in signatures if line)
 
@@ -182,6 +182,10 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     critiques = output.critiques(scores)
     return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques)
+
+
+def shown_critique(head: str, why: Critique) -> str:
+    return "\n".join((head, _wrapped(why.text), _wrapped(why.caution)))
 
 
 def place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:

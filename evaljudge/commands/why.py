@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from heapq import nsmallest
+from itertools import starmap
 from math import isfinite
 from typing import NamedTuple
 
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import Shown, WhyOptions
-from evaljudge.commands.show import place_of
+from evaljudge.commands.show import place_of, shown_critique
 from evaljudge.config import load_config
-from evaljudge.engines import Engine, Engines
+from evaljudge.engines import Engines
 from evaljudge.engines.endpoint.batch import OF_FILES
 from evaljudge.errors import UserError
 from evaljudge.execution.local import complete
@@ -28,13 +29,13 @@ from evaljudge.execution.protocol import Assignment
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.shared.asking import document_texts
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
+from evaljudge.model.counting import CountingModel
 from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
-from evaljudge.report.screen import wrapped
 from evaljudge.runs.binding import as_begun, open_bound
 from evaljudge.runs.job import Job, make_job, required
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard
-from evaljudge.text import LONG, counted, harmless, one_line
+from evaljudge.text import LONG, counted, one_line
 
 TEMPLATE, HOW = "why.critique", Writing(400)
 LOWER = "lower is better"
@@ -55,11 +56,8 @@ class Critiques(Shown):
 
     @property
     def text(self) -> str:
-        blocks = [
-            f"{one_line(c.doc_id)}, {one_line(c.system)}: {one_line(c.about)}\n"
-            f"{wrapped(harmless(c.text))}\n{wrapped(one_line(c.caution, LONG))}"
-            for c in self.found
-        ]
+        named = ((one_line(f"{c.doc_id}, {c.system}: {c.about}", LONG), c) for c in self.found)
+        blocks = [shown_critique(head, each) for head, each in named]
         return "\n\n".join(blocks) + "\n" if blocks else ""
 
     @property
@@ -151,18 +149,14 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
     asked = [
         (text.score, _prompt(job, judge, cases[text.score.doc_id], text.score)) for text in texts
     ]
-    said = (
-        f"{model.source.source} is loaded to write {counted(len(asked), 'critique', 'critiques')}"
-    )
-    print(said, file=sys.stderr, flush=True)
-    seed = job.config.seed
-    engine = Assignment(
-        output, (), job.engines, model.source, writer.identity, {}, seed
-    ).open_engine()
-    failed = dict[str, str]()
+    wanted = counted(len(asked), "critique", "critiques")
+    print(f"{model.source.source} is loaded to write {wanted}", file=sys.stderr, flush=True)
+    made = Assignment(output, (), job.engines, model.source, writer.identity, {}, job.config.seed)
+    engine, failed = made.open_engine(), dict[str, str]()
+    counting = CountingModel(engine)
 
-    async def write(score: Score, prompt: Prompt, model: Engine, name: str) -> None:
-        (reply,) = await model.write([prompt], HOW)
+    async def write(score: Score, prompt: Prompt) -> None:
+        (reply,) = await counting.write([prompt], HOW)
         if isinstance(reply, Written) and not reply.text.strip():
             reply = Failed("the reply was empty")
         if isinstance(reply, Failed):
@@ -170,15 +164,19 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
             return
         of = score.doc_id, score.system, score.scorer, score.axis, score.value or 0.0
         cut = " …" if reply.samples[0].finish == "length" else ""
-        output.keep_critique(score, Critique(*of, name, reply.text.strip() + cut))
+        text = reply.text.strip() + cut
+        output.keep_critique(score, Critique(*of, str(model.identity), text))
 
     async def write_all() -> None:
-        await asyncio.gather(*(write(*each, engine, str(model.identity)) for each in asked))
+        await asyncio.gather(*starmap(write, asked))
 
     try:
         complete(write_all())
     finally:
         engine.close()
+        spent = counting.tokens
+        took = f"{spent.prompt:,} prompt tokens and {spent.generated:,} generated"
+        print(f"{took}, which no total of the run has", file=sys.stderr, flush=True)
     return failed
 
 

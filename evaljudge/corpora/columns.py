@@ -10,9 +10,10 @@ CONFIGURATION.columns({"human": "ratings.tone"})
 OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
 
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
-->  ["not read, but these look like ratings: `tone`. If so, give …"]
+->  ["not read, but these look like ratings: `tone`. If so, give `… tone: ratings.AXIS …`, …"]
 
-Several columns may be the raters of one axis: {"tone_r1": "ratings.tone", "tone_r2": …}
+Several columns may be the raters of one axis: {"tone_r1": "ratings.tone", "tone_r2": …}; a name may
+be that of a key inside another: {"meta.id": "doc_id"}.
 """
 
 import re
@@ -20,7 +21,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from shlex import quote
 from typing import Any
@@ -37,6 +38,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.text import shown
 
+AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
@@ -122,7 +124,7 @@ class ColumnNames:
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
             if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
-                known = [*KNOWN_FIELDS, "ratings.AXIS"]
+                known = [*KNOWN_FIELDS, AXIS]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
         self.advice = advice
         self._names, fields = names, list(names.values())
@@ -131,6 +133,8 @@ class ColumnNames:
             if field.startswith(DOTTED) and fields.count(field) > 1:
                 self._fields[theirs] = f"{field}{OF_RATER}{fields[:place].count(field)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
+        self._inner = [name for name in names if "." in name]
+        self.outer = {name.partition(".")[0] for name in self._inner}
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other;
@@ -143,6 +147,9 @@ class ColumnNames:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
+        inner = {name: reduce(_at, name.split("."), fields) for name in self._inner}
+        if inner := {n: value for n, value in inner.items() if value is not None}:
+            fields = {n: value for n, value in fields.items() if n not in self.outer} | inner
         renamed = {self._name(name): value for name, value in fields.items()}
         if len(renamed) < len(fields):
             ours = [self._name(name) for name in fields]
@@ -163,6 +170,10 @@ class ColumnNames:
         return self._fields.get(name, name)
 
 
+def _at(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
 AS_THEY_ARE = ColumnNames({})
 
 
@@ -174,6 +185,7 @@ class Unread:
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
         if there is no value."""
+        self._longest = Counter[str]()  # text under each name
         self.known = set[str]()
         """Our fields that have a value in some row."""
         self._axes = set[str]()
@@ -196,6 +208,8 @@ class Unread:
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not _is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
+                length = len(value) if isinstance(value, str) else 0
+                self._longest[name] = max(self._longest[name], length)
 
     def notes(self) -> list[str]:
         ratings = [name for name, field in self._ratings.items() if field]
@@ -214,10 +228,13 @@ class Unread:
         return self._note("these have likely names", self._fields(), unknown)
 
     def likely(self) -> dict[str, str]:
-        """Which of our fields each name probably stands for; of two for one field, the first, but
-        all columns of single raters."""
+        """Which of our fields each name probably stands for; of two for one field, the first, of
+        two for the source the one with longer texts, but all columns of single raters."""
         ratings = {name: field for name, field in self._ratings.items() if field}
-        found = _first_for_each(self._fields()) | _of_raters(ratings, self._axes)
+        fields, length = self._fields(), self._longest
+        longest = sorted(fields, key=lambda n: -length[n] if fields[n] == "source" else 0)
+        found = _first_for_each({name: fields[name] for name in longest})
+        found |= _of_raters(ratings, self._axes)
         return {name: found[name] for name in self._ratings if name in found}
 
     @property
@@ -227,8 +244,12 @@ class Unread:
 
     def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:
         likely = {name: field for name, field in self.likely().items() if name in names}
-        advised = self.advice.columns({**likely, **unknown})
-        return [f"not read, but {about}: {named(names)}. If so, give {advised}"] if names else []
+        known = {f"{DOTTED}{axis}" for axis in _known_axes()} | self._axes
+        strange = {n for n, to in likely.items() if to.startswith(DOTTED) and to not in known}
+        advised = self.advice.columns({**likely, **dict.fromkeys(strange, AXIS), **unknown})
+        where = ", where AXIS is the name that your judges or scores use" if strange else ""
+        said = f"not read, but {about}: {named(names)}. If so, give {advised}{where}"
+        return [said] if names else []
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
@@ -266,9 +287,10 @@ def _is_absent(value: Any) -> bool:
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
-    if isinstance(value, Mapping) and name != "ratings":
+    if isinstance(value, Mapping) and name.casefold() not in _known_axes():
         numbers = [inner for inner in value.values() if not _is_absent(inner)]
-        return "ratings" if numbers and all(map(_may_be_rating, numbers)) else ""
+        is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
+        return "ratings" if is_one else ""
     axis = _axis(name)
     is_rating = _may_be_rating(value) and not _NO_RATING.fullmatch(name) and not axis.isdecimal()
     return f"{DOTTED}{axis}" if is_rating else ""
@@ -300,8 +322,9 @@ def _known_axes() -> Collection[str]:
 
 
 def _may_be_rating(value: Any) -> bool:
-    if isinstance(value, list):
-        numbers = [number for number in value if not _is_absent(number)]
+    if isinstance(value, list | Mapping):
+        each = value.values() if isinstance(value, Mapping) else value
+        numbers = [number for number in each if not _is_absent(number)]
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     try:
         is_one = is_number(value) or isinstance(value, str)

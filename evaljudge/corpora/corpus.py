@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import Advice, ColumnNames, Unread
-from evaljudge.corpora.grouping import Grouped, Grouping
+from evaljudge.corpora.grouping import Grouped, Grouping, rated_text
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
@@ -32,13 +32,13 @@ from evaljudge.text import counted, shown
 FEWEST_OTHERS, FAR, TIMES = 3, 2, 10
 """Ratings are far from the others where these have so many different values, and lie so many times
 their range away from the nearest. Where one or two values are all others, what is above ten or five
-times the larger is far: 55 for 5."""
+times the larger is far, 0 not counted: 55 for 5, but 10 beside 0 and 1 ends a scale."""
 MOST_ODD, MOST_VALUES = 3, 1000
 
 
-def slips(rated: Iterable[tuple[str, float, str]]) -> Iterator[str]:
-    """`rated`: axes, ratings on them, and the places of their rows."""
-    places: dict[str, dict[float, str]] = {}
+def slips(rated: Iterable[tuple[str, float, Any]], said: Callable[[Any], str]) -> Iterator[str]:
+    """`rated`: axes, ratings on them, and where they are, as `said` writes it."""
+    places: dict[str, dict[float, Any]] = {}
     for axis, rating, place in rated:
         by_value = places.setdefault(axis, {})
         by_value.setdefault(rating, place)
@@ -49,8 +49,8 @@ def slips(rated: Iterable[tuple[str, float, str]]) -> Iterator[str]:
         odd, others = _odd(sorted(by_value))
         span = f"{others[0]:g} to {others[-1]:g}"
         for value in odd:
-            said = f"{axis} {value:g} is far from all other ratings ({span}): is it a slip?"
-            yield f"{by_value[value]}: {said}"
+            is_far = f"{axis} {value:g} is far from all other ratings ({span}): is it a slip?"
+            yield f"{said(by_value[value])}: {is_far}"
 
 
 def _odd(values: list[float]) -> tuple[list[float], list[float]]:
@@ -61,7 +61,8 @@ def _odd(values: list[float]) -> tuple[list[float], list[float]]:
             gap = max(others[0] - odd[-1], odd[0] - others[-1])
             far = FAR * (others[-1] - others[0])
             if len(others) < FEWEST_OTHERS:
-                far = (TIMES / len(others) - 1) * others[-1] if others[-1] >= 1 else inf
+                not_zero = sum(map(bool, others))
+                far = (TIMES / not_zero - 1) * others[-1] if others[-1] >= 1 else inf
             if gap > far:
                 return odd, others
     return [], values
@@ -171,13 +172,14 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
     grouping = Grouping(index)
     theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
+    raters = dict[str, dict[Any, None]]()
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
         if isinstance(row, Row):
             present = {"text", *row.fields} if "candidates" in row.fields else row.fields
             lacking = [field for field in lacking if field not in present]
             try:
-                read = case_row(row.fields)
+                read = case_row(row.fields, raters)
                 grouping.add(row.place, read)
                 absent += sum(candidate.ratings.absent for candidate in read.candidates)
             except RefusedError as refused:
@@ -210,7 +212,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         digest=digest,
         ratings_digest=ratings_digest,
         unread=(
-            *slips(grouping.each_rating()),
+            *slips(grouping.each_rating(), rated_text),
             *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
         ),
     )

@@ -100,7 +100,7 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
     readable = [
         (file, readers[ending])
         for file in matches
-        if (ending := next(filter(str(file).lower().endswith, readers), None))
+        if (ending := next(filter(_name(file).lower().endswith, readers), None))
     ]
     if readable:
         return readable
@@ -112,7 +112,7 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
 
 def _rows(file: Input, name: str, reader: Reader) -> Rows:
     try:
-        with _opened(file) as stream, _unpacked(stream, str(file)) as content:
+        with _opened(file) as stream, _unpacked(stream, _name(file)) as content:
             if isinstance(content, io.BufferedReader | gzip.GzipFile):
                 refuse_other_forms(name, content.peek(4))
             yield from reader(content, name)
@@ -130,6 +130,10 @@ def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
     buffered = io.BufferedReader(stream, BUFFER)  # type: ignore[type-var]
     packed = file.lower().endswith(PACKED)
     return gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[return-value]
+
+
+def _name(file: Input) -> str:
+    return file if isinstance(file, str) else file.name
 
 
 def _base(file: Input) -> str:

@@ -82,10 +82,9 @@ class Grouped:
             counted.update(json.loads(ratings).keys())
         return dict(counted)
 
-    def each_rating(self) -> Iterator[tuple[str, float, str]]:
-        """Every rater's, or else the only one: its axis, the number, and whose it is."""
-        for text, of_raters, place, doc_id, system in self.index.execute(_EACH_RATING):
-            rated = f"{place}: system {shown(system)} of document {shown(doc_id)}"
+    def each_rating(self) -> Iterator[tuple[str, float, Sequence[str]]]:
+        """Every rater's, or else the only one: its axis, number, and what `rated_text` takes."""
+        for text, of_raters, *rated in self.index.execute(_EACH_RATING):
             ratings: dict[str, Any] = json.loads(text) | json.loads(of_raters or "{}")
             for axis, given in ratings.items():
                 for rating in given if isinstance(given, list) else [given]:
@@ -119,6 +118,11 @@ class Grouped:
 
     def _one(self, query: str, *values: Any) -> Any:
         return self.index.execute(query, values).fetchone()
+
+
+def rated_text(rated: Sequence[str]) -> str:
+    place, doc_id, system = rated
+    return f"{place}: system {shown(system)} of document {shown(doc_id)}"
 
 
 class Grouping(Grouped):

@@ -6,7 +6,7 @@
 From then on it is read like any file. That of a run's corpus is written into the run's folder: so
 the run can be resumed, workers on other machines find it, and an error names a row as
 `rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is still there. The file is named after
-its content, so another corpus never takes its place.
+its content, so another corpus never takes its place. Where none is written, it is `cases:3`.
 """
 
 import io
@@ -32,9 +32,10 @@ _INDEX = "__index_level_"
 class CorpusFile:
     name: str
     content: bytes
+    argument: str
 
     def __str__(self) -> str:
-        return self.name
+        return self.argument
 
     def path_in(self, out: str) -> str:
         return f"{out.rstrip('/')}/{FOLDER}/{self.name}"
@@ -67,7 +68,8 @@ def is_in_memory(value: Any) -> bool:
 def file_of(rows: Any, argument: str = "corpus") -> CorpusFile:
     write, ending = (_as_parquet, ".parquet") if _is_table(rows) else (_as_jsonl, ".jsonl")
     content = write(rows, argument)
-    return CorpusFile(f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}", content)
+    name = f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}"
+    return CorpusFile(name, content, argument)
 
 
 def _is_table(value: Any) -> bool:

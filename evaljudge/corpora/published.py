@@ -144,10 +144,8 @@ def read_rater_rows(turn: Turn, paths: tuple[str, ...]) -> Rows:
             continue
         key = row.fields["doc_id"], row.fields["system"]
         first = candidates.setdefault(key, Row(row.place, {**row.fields, "ratings": {}}))
-        changed = [
-            n for n, value in first.fields.items() if n != "ratings" and row.fields[n] != value
-        ]
-        if changed:
+        told = {**row.fields, "ratings": first.fields["ratings"]}
+        if changed := [name for name, value in first.fields.items() if told[name] != value]:
             message = f"`{changed[0]}` of this candidate is another than in {first.place}"
             yield BadRow(row.place, message)
             continue

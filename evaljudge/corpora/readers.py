@@ -234,7 +234,10 @@ def read_parquet(
         read = [
             field.name
             for field, our in zip(schema, ours, strict=True)
-            if our in wanted or our.startswith(DOTTED) or any(t(field.type) for t in is_number)
+            if our in wanted
+            or our.startswith(DOTTED)
+            or field.name in columns.outer
+            or any(t(field.type) for t in is_number)
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):

@@ -16,6 +16,8 @@ rating keeps their place in the list, or another's ratings would be taken for th
 
 ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 -> Ratings(mean={"coherence": 4.5, "fluency": 3.0}, raters={"coherence": (4.0, nan, 5.0)}, absent=3)
+
+Raters may be named ({"coherence": {"anna": 4, "ben": 5}}): each name has one place in the corpus.
 """
 
 import json
@@ -199,11 +201,18 @@ class Ratings(NamedTuple):
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
 
-def ratings_of(value: Any) -> Ratings:
+def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> Ratings:
+    """`known`: the raters of each axis, by name or place in a list, in earlier rows."""
     if not isinstance(value, Mapping | None):
         raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
+    known = {} if known is None else known
     for name, rating in (value or {}).items():
+        if isinstance(rating, list | Mapping) and rating:
+            each = rating if isinstance(rating, Mapping) else dict(enumerate(rating))
+            raters_of = known.setdefault(str(name), {})
+            raters_of |= dict.fromkeys(each)
+            rating, absent = list(map(each.get, raters_of)), absent + len(each) - len(raters_of)
         listed = (rating or [None]) if isinstance(rating, list) else [rating]
         numbers = tuple(_number(str(name), number) for number in listed)
         rated = [place for place, number in enumerate(numbers) if not isnan(number)]
@@ -266,9 +275,9 @@ Text = Annotated[str | None, PlainValidator(_text)]
 class CandidateRow(BaseModel):
     system: Name
     text: Text
-    ratings: Annotated[Ratings, PlainValidator(ratings_of)] = Field(
-        default_factory=lambda: Ratings({}, {}, 0)  # a default would be copied for each row
-    )
+    ratings: Annotated[
+        Ratings, PlainValidator(lambda value, about: ratings_of(value, about.context))
+    ] = Field(default_factory=lambda: Ratings({}, {}, 0))  # a default would be copied for each row
 
 
 class CaseRow(BaseModel):
@@ -281,11 +290,12 @@ class CaseRow(BaseModel):
     candidates: list[CandidateRow]
 
 
-def case_row(fields: Mapping[str, Any]) -> CaseRow:
+def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
     """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:
-        return CaseRow.model_validate({**fields, "candidates": [fields]} if is_flat else fields)
+        nested = {**fields, "candidates": [fields]} if is_flat else fields
+        return CaseRow.model_validate(nested, context=raters)
     except ValidationError as error:
         text = first_words(error)
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None

@@ -173,9 +173,10 @@ def rating_in(row: Row, column: str) -> float | None:
         return None
     if not is_number(value) or not -LARGEST < value < LARGEST:
         written = shown(value) if isinstance(value, str) else kind(value)
-        raise UserError(
-            f"{row.place}: {column} is {written}: write a number (4 or 4.5), or leave it empty"
-        )
+        remedy = "write a number (4 or 4.5), or leave it empty"
+        if isinstance(value, Mapping | list):
+            remedy = f"give each rater a row, with a name in `{RATER}`"
+        raise UserError(f"{row.place}: {column} is {written}: {remedy}")
     return float(value) + 0.0
 
 

@@ -150,13 +150,10 @@ def _estimated(rows: Sequence[SystemOnScale], means: Powered) -> Iterator[System
 
 def _differences(names: Sequence[str], apart: Powered) -> list[Difference]:
     ps = apart.corrected.ps()
-    p_holm = adjusted(dict(enumerate(ps)))
-    intervals = apart.by_labels.intervals(), apart.corrected.intervals()
-    rows = enumerate(zip(combinations(names, 2), *intervals, strict=True))
-    return [
-        Difference(*pair, alone, both, ps[place], p_holm[place])
-        for place, (pair, alone, both) in rows
-    ]
+    p_holm = adjusted(dict(enumerate(ps))).values()
+    intervals = zip(apart.by_labels.intervals(), apart.corrected.intervals(), strict=True)
+    rows = zip(combinations(names, 2), intervals, ps, p_holm, strict=True)
+    return [Difference(*pair, *both, p, p_adjusted) for pair, both, p, p_adjusted in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,46 +23,38 @@ _FAR = 300.0
 10,000 of it, and scipy's noncentral t is slow and less exact."""
 
 
-def detectable(
-    spread: ArrayLike, documents: ArrayLike, alpha: float = ALPHA, power: float = POWER
-) -> Floats:
-    """The smallest true difference that a two-sided test at alpha shows with this power.
+def detectable(spread: ArrayLike, documents: ArrayLike, alpha: float = ALPHA) -> Floats:
+    """The smallest true difference that a two-sided test at alpha shows with the power POWER.
 
     NaN where there are fewer than two documents.
     """
     n = np.asarray(documents, dtype=np.float64)
-    return np.where(
-        n >= _FEWEST,
-        np.asarray(spread) * _standardised(np.maximum(n, _FEWEST), alpha, power),
-        np.nan,
-    )
+    shown = np.asarray(spread) * _standardised(np.maximum(n, _FEWEST), alpha)
+    return np.where(n >= _FEWEST, shown, np.nan)
 
 
-def documents_needed(
-    difference: ArrayLike, spread: ArrayLike, alpha: float = ALPHA, power: float = POWER
-) -> Floats:
+def documents_needed(difference: ArrayLike, spread: ArrayLike, alpha: float = ALPHA) -> Floats:
     """The fewest documents that show this true difference; infinite for none, NaN if unknown."""
+    normal = special.ndtri(1 - alpha / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.abs(difference) / np.asarray(spread, dtype=np.float64)
-    normal = special.ndtri(1 - alpha / 2)
-    with np.errstate(divide="ignore"):
-        many = ((normal + special.ndtri(power)) / wanted) ** 2 + normal**2 / 2
-    shown = _shown(alpha, power)
+        many = ((normal + special.ndtri(POWER)) / wanted) ** 2 + normal**2 / 2
+    shown = _shown(alpha)
     few = _FEWEST + np.searchsorted(-shown, -wanted)
     documents: Floats = np.where(wanted >= shown[-1], few, np.ceil(many))
     return np.where(np.isnan(wanted), np.nan, documents)
 
 
 @lru_cache(maxsize=64)
-def _shown(alpha: float, power: float) -> Floats:
+def _shown(alpha: float) -> Floats:
     """The smallest difference, in deviations, that documents from _FEWEST to _MOST show."""
-    return _standardised(np.arange(_FEWEST, _MOST + 1, dtype=np.float64), alpha, power)
+    return _standardised(np.arange(_FEWEST, _MOST + 1, dtype=np.float64), alpha)
 
 
-def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
+def _standardised(documents: Floats, alpha: float) -> Floats:
     """The difference by the noncentral t distribution, whose other tail is less than rounding."""
     freedom = documents - 1
     critical = special.stdtrit(freedom, 1 - alpha / 2)
-    near = special.nctdtrinc(freedom, 1 - power, np.minimum(critical, _FAR))
-    far = critical * np.sqrt(special.chdtri(freedom, 1 - power) / freedom)
+    near = special.nctdtrinc(freedom, 1 - POWER, np.minimum(critical, _FAR))
+    far = critical * np.sqrt(special.chdtri(freedom, 1 - POWER) / freedom)
     return np.where(critical < _FAR, near, far) / np.sqrt(documents)

@@ -5,11 +5,10 @@ from evaljudge.engines.source import (
     Engine,
     Engines,
     Identity,
-    LowMass,
     ModelFacts,
     ModelSource,
     identity_bound,
 )
 
-__all__ = ["Engine", "Engines", "Identity", "LowMass", "ModelFacts", "ModelSource"]
+__all__ = ["Engine", "Engines", "Identity", "ModelFacts", "ModelSource"]
 __all__ += ["VllmEngines", "identity_bound", "identity_of"]

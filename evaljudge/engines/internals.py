@@ -11,6 +11,7 @@ Python's error about it is said as the reason why the model cannot be loaded.
 import ast
 import hashlib
 import os
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -34,11 +35,9 @@ REGISTRY = "_CONFIG_REGISTRY"
 
 def installed_build() -> str:
     for build in (CPU_BUILD, CUDA_BUILD):
-        try:
+        with suppress(metadata.PackageNotFoundError):
             metadata.version(build)
-        except metadata.PackageNotFoundError:
-            continue
-        return build
+            return build
     raise UserError("no vLLM is installed: install evaljudge[cpu] or evaljudge[gpu]")
 
 

@@ -58,13 +58,11 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except UserError:
         raise
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
-        message = f"model {source.source}: the engine cannot load it: {first_words(error)}"
+        reason = f"the engine cannot load it: {first_words(error)}"
         if "compute capability" in f"{error}" and source.dtype == "bfloat16":
-            message = (
-                f"model {source.source}: this GPU cannot compute in bfloat16: give "
-                "`model: {engine: {dtype: float16}}`"
-            )
-        raise UserError(message) from error
+            give = "`model: {engine: {dtype: float16}}`"
+            reason = f"this GPU cannot compute in bfloat16: give {give}"
+        raise UserError(f"model {source.source}: {reason}") from error
     refuse_short(source, context_of(engine), known_context(engine))
     return engine, tokeniser
 
@@ -114,11 +112,10 @@ def fetch_checkpoint(source: ModelSource) -> None:
     if not os.path.isdir(path):
         from huggingface_hub import snapshot_download
 
-        folder = source.engine.get("download_dir")
         snapshot_download(
             path,
             revision=source.revision,
-            cache_dir=folder,
+            cache_dir=source.engine.get("download_dir"),
             allow_patterns=[*CHECKPOINT_FILES, *(p for n in source.allow for p in NEEDED[n])],
             ignore_patterns=OTHER_FORMS,
         )

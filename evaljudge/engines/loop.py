@@ -46,13 +46,6 @@ class _Batch:
         self.unfinished = [0] * size
         self.left = size
 
-    def opened(self, number: int, requests: Sequence[Request]) -> "list[tuple[_Ask, Request]]":
-        outputs = self.outputs[number]
-        first = len(outputs)
-        outputs += [None] * len(requests)
-        self.unfinished[number] = len(requests)
-        return [(_Ask(self, number, first + n), request) for n, request in enumerate(requests)]
-
     def settle(self, outcome: list[list[Any]] | BaseException) -> None:
         def settle() -> None:
             if self.future.done():
@@ -136,8 +129,11 @@ class Steps:
                 self._open(batch, number, [request])
 
     def _open(self, batch: _Batch, number: int, requests: Sequence[Request]) -> None:
-        for ask, request in batch.opened(number, requests):
+        batch.unfinished[number], outputs = len(requests), batch.outputs[number]
+        for request in requests:
             self._count += 1
+            ask = _Ask(batch, number, len(outputs))
+            outputs.append(None)
             heappush(self._ready, (batch.turn, self._count, ask, request))
 
     def _add(self, number: int, ask: _Ask, request: Request) -> None:

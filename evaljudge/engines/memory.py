@@ -131,7 +131,6 @@ class Footprint:
 class Room:
     """How a GPU's memory is used, for a request of this many tokens."""
 
-    card: Card
     gpus: int
     weights: float
     computing: float
@@ -158,7 +157,7 @@ def room_on(
     left = float(engine.get("kv_cache_memory_bytes") or left)
     request = mine.cache(tokens, block, 2 * batch)
     at_once = max(0, int((left - mine.null_block(block)) // request))
-    return Room(card, gpus, mine.weights, computing, left, request, at_once)
+    return Room(gpus, mine.weights, computing, left, request, at_once)
 
 
 def gpus_needed(

@@ -45,7 +45,10 @@ class VllmEngines:
         return ModelFacts(identity, context, caution, lacking(source), labels=labels)
 
     def find_encoder(self, encoder: str) -> str:
-        source = encoder_source(encoder)
+        name = encoder.removeprefix(VLLM)
+        if "/" not in name and name == encoder and not os.path.exists(name):
+            name = f"sentence-transformers/{name}"  # as that library reads short names
+        source = ModelSource(name)
         is_here = os.path.exists(source.path) or "://" in source.path
         # what lies there may have any of several layouts: loading it tells
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
@@ -118,14 +121,6 @@ def caution_of(source: ModelSource) -> str | None:
             "token is prefilled"
         )
     return None
-
-
-def encoder_source(encoder: str) -> ModelSource:
-    """The checkpoint that an encoder's name stands for."""
-    name = encoder.removeprefix(VLLM)
-    if "/" not in name and name == encoder and not os.path.exists(name):
-        name = f"sentence-transformers/{name}"  # as that library reads short names
-    return ModelSource(name)
 
 
 def identity_of(source: ModelSource) -> Identity:

@@ -50,11 +50,6 @@ class Thinking(Settings):
             raise ValueError("samples: all thoughts are equal at temperature 0")
         return self
 
-    @property
-    def asked(self) -> dict[str, Any]:
-        """What of it changes an answer."""
-        return self.model_dump(exclude={"keep"})
-
     def planned(self, spent: Sequence[Spent]) -> tuple[Spent, ...]:
         """What an ask costs with thoughts of full length, where it costs this much without."""
         after = [replace(each, prompt=each.prompt + self.tokens) for each in spent]

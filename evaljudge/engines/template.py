@@ -96,17 +96,6 @@ class Template:
     has_types: bool = False
     """Whether the tokens of such a text are of another type than those before it."""
 
-    def around(self, prompt: Prompt, tokeniser: Texts) -> tuple[Ids, int]:
-        """The prompt's ids, and how many of them are the template's own, before any document."""
-        parts, head = self.parts_around(prompt, tokeniser)
-        return tuple(chain.from_iterable(parts)), head
-
-    def parts_around(self, prompt: Prompt, tokeniser: Texts) -> tuple[list[Ids], int]:
-        """The same, with the ids of each part apart."""
-        parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
-        head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
-        return [*parts, self.tail], head
-
     def render(
         self,
         prompt: Prompt,
@@ -117,7 +106,9 @@ class Template:
         turn: int = 0,
     ) -> Rendered | Failed:
         """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
-        parts, head = self.parts_around(prompt, tokeniser)
+        parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
+        head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
+        parts.append(self.tail)
         if text is not None:
             parts.append(tokeniser.text(text, after=self.tail_words))
             if not parts[-1]:
@@ -254,8 +245,10 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
     from jinja2 import TemplateError
 
     try:
-        if CLOCK in template.text and _stamps_date(template, chat):
-            chat[CLOCK] = DATE
+        if CLOCK in template.text:
+            one, other = (template.around({CLOCK: day, **chat}) for day in (DATE, "1999-12-31"))
+            if one != other:
+                chat[CLOCK] = DATE
         if reply is None and THINKING not in chat:
             off = chat | {THINKING: False}
             # where thinking is off anyway, nothing is set, and the model's identity stays
@@ -266,11 +259,6 @@ def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
         message = f"its chat template cannot be rendered: {error}"
         raise UserError(f"model {source.source}: {message}") from None
     return replace(source, chat=chat, reply=reply or "")
-
-
-def _stamps_date(template: ChatTemplate, chat: Mapping[str, Any]) -> bool:
-    one, other = (template.around({CLOCK: day, **chat}) for day in (DATE, "1999-12-31"))
-    return one != other
 
 
 def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:

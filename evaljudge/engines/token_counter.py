@@ -66,18 +66,15 @@ def make_token_counter(source: ModelSource, block: int) -> TokenCounter:
         return [len(node.path) for node in nodes]
 
     def token_counter(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
-        spent = of_prompt(prompt)
-        further = spelt(options) if options else ()
-        return spent, *(replace(spent, prompt=spent.prompt + more) for more in further)
-
-    def of_prompt(prompt: Prompt) -> Spent:
         parts = prompt.parts
         first, rest = max(len(parts) - 2, 0), Ids()  # few prompts share their last text
         for number in range(first, len(parts)):
             rest += part(parts, number)
         whole = beginning(parts[:first]).followed_by(rest + template.tail)
         head = beginning(parts[: prompt.head]).tokens if prompt.head else 0
-        return Spent(whole.tokens, 0, 1, whole.blocks, head // size, block)
+        spent = Spent(whole.tokens, 0, 1, whole.blocks, head // size, block)
+        further = spelt(options) if options else ()
+        return spent, *(replace(spent, prompt=spent.prompt + more) for more in further)
 
     return token_counter
 

@@ -165,7 +165,7 @@ class VllmModel(Prepared[CompiledOptions]):
             thoughts = [tuple(output.token_ids) for output in outputs[0].outputs]
             words = (self._tokeniser.words(thinker.own(ids)) for ids in thoughts)
             answer = thinker.answer(chosen, list(zip(thoughts, words, strict=True)), spent, key)
-            return answer if isinstance(answer, Failed) else sound(answer, samples)
+            return answer.drawn(samples) if isinstance(answer, Chosen) and samples else answer
 
         return await self._each(rendered, request, reply, further)
 

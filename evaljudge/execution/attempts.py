@@ -128,8 +128,6 @@ class Here:
 
 
 class Attempt:
-    """One try to ask for a shard."""
-
     def __init__(self, name: str, here: Here) -> None:
         self._name, self._here, self._notes = name, here, here.notes
         before = here.predecessor(name)

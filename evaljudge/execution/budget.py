@@ -106,7 +106,9 @@ class Paying(ModelAround):
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Any]:
-        return await self._each(prompts, lambda now: self._model.choose(prompts[now], options))
+        return await self._each(
+            prompts, lambda now: self._model.choose(prompts[now], options, samples)
+        )
 
     async def weigh(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Any]:
         return await self._each(prompts, lambda now: self._model.weigh(prompts[now], texts[now]))

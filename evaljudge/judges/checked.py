@@ -26,9 +26,6 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 
 PROBABLE = "How probable the model finds each answer."
-WITHIN = "Each probability is known to within {:.2g}; the signature says how."
-LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probability."
-THOUGHT = "The model thought: “{}”"
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
@@ -98,12 +95,15 @@ def shown_answer(verdict: Verdict) -> Section:
     notes = []
     left_out = evidence.pop("left_out", 0)
     if within := evidence.pop("within", 0):
-        notes = [WITHIN.format(within)]
+        notes = [f"Each probability is known to within {within:.2g}; the signature says how."]
     elif left_out:
-        notes = [LEFT_OUT.format(left_out)]
+        most = f"hold at most {left_out:.1e} of the probability"
+        notes = [f"Spellings that were not followed {most}."]
     notes += shown_thoughts(verdict.evidence)
     evidence.pop("thoughts", None)
-    notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
+    for key, value in evidence.items():
+        words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        notes.append(f"{key}: {words}")
     return Section("", [PROBABLE] if tables else [], tables, notes)
 
 
@@ -111,7 +111,8 @@ def shown_thoughts(evidence: Any) -> Iterator[str]:
     """What the model thought before any of its answers, a line for each thought."""
     if isinstance(evidence, Mapping):
         found = evidence.get("thoughts")
-        yield from map(THOUGHT.format, found if isinstance(found, list) else ())
+        for thought in found if isinstance(found, list) else ():
+            yield f"The model thought: “{thought}”"
         evidence = list(evidence.values())
     for value in evidence if isinstance(evidence, list) else ():
         yield from shown_thoughts(value)
@@ -124,10 +125,6 @@ def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:
             for one, each in zip(answers, chosen, strict=True)]  # fmt: skip
     heads = [head for head, value in rows[0].items() if isinstance(value, str)]
     return Table("", heads, [[row[head] for head in heads] for row in rows], "l" * len(heads))
-
-
-def _as_words(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:

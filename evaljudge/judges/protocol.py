@@ -30,8 +30,6 @@ class Part:
 
 
 class Judged(NamedTuple):
-    """What a judge found for one case."""
-
     verdicts: list[Verdict]
     """One for each candidate and axis, scored or not."""
     checks: list[Verdict] = []
@@ -97,9 +95,9 @@ class Judge(ABC):
         return {}
 
     @property
-    @abstractmethod
     def scorers(self) -> Sequence[str]:
         """The scorers that `score` gives, per candidate and axis; the first is the headline."""
+        return [self.name, *self.other_readings, *self.fitted_to_people]
 
     @property
     @abstractmethod

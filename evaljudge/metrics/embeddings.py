@@ -159,9 +159,9 @@ class Embeddings(OverEncoder):
         def value(text: str) -> Value:
             if text not in texts:
                 return NO_TOKENS
-            return (
-                self.likeness(texts[text], texts[other]) if other in texts else NOTHING_TO_COMPARE
-            )
+            if other not in texts:
+                return NOTHING_TO_COMPARE
+            return self.likeness(texts[text], texts[other])
 
         return value
 

@@ -159,13 +159,11 @@ class TokenEncoder:
 def padded(texts: Sequence[Ids], pad: int = 0) -> tuple[Any, Any]:
     """The texts as one table of ids, and a table with 1 where a token is a text's own."""
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
-    ids = torch.full((len(texts), max(map(len, texts))), pad)
-    mask = torch.zeros_like(ids)
-    for row, text in enumerate(texts):
-        ids[row, : len(text)] = torch.tensor(text)
-        mask[row, : len(text)] = 1
-    return ids, mask
+    rows = [torch.tensor(text, dtype=torch.long) for text in texts]
+    ids = pad_sequence(rows, batch_first=True, padding_value=pad)
+    return ids, pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
 
 
 def _pooled(states: Vectors) -> Vectors:

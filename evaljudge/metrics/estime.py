@@ -29,7 +29,7 @@ The model is read from this machine alone: from its folder, or from the hub's lo
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
@@ -128,16 +128,11 @@ class Estime(OverEncoder):
 
 def words_of(text: str) -> list[str]:
     """nltk's words, as in the authors' code, but of the sentences that our own rule finds."""
-    word_tokenizer = _word_tokenizer()
-    plain = unicodedata.normalize("NFKD", text)
-    return [word for s in sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]
-
-
-@cache
-def _word_tokenizer() -> Any:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-    return NLTKWordTokenizer()
+    word_tokenizer = NLTKWordTokenizer()
+    plain = unicodedata.normalize("NFKD", text)
+    return [word for s in sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]
 
 
 def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) -> float:

@@ -24,7 +24,7 @@ Any script works; a character that the tokenizer's sample lacks matches nothing.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from itertools import chain, islice
 from typing import Annotated, Any, Literal, Self
@@ -34,7 +34,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.metrics.embeddings import naming_the_model
-from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Part, Unscored, Value
+from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,
@@ -139,14 +139,14 @@ class Importance:
         sources = (self._read(document.source) for document in documents)
         return replace(self, tokenizer=self._learnt(sources))
 
-    def counted(self, documents: Iterable[Document]) -> Part:
+    def counted(self, documents: Iterable[Document]) -> Frequencies:
         sources = (document.source for document in documents)
         parts = (self._tokens(texts) for texts in _some(sources))
         each = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
-        return Frequencies.added(each).as_part()
+        return Frequencies.added(each)
 
-    def fitted(self, counts: Iterable[Part]) -> Self:
-        return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
+    def fitted(self, counts: Iterable[Frequencies]) -> Self:
+        return replace(self, corpus=Frequencies.added(counts))
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         return [self.values(overlap) for overlap in self.overlaps(cases)]
@@ -162,7 +162,6 @@ class Importance:
             start = end
 
     def values(self, overlap: Overlap) -> list[Value]:
-        """The values of one case's candidates."""
         lengths, weights = overlap.lengths, self._weights(overlap)
         if lengths[0] and weights.size and weights.sum() > 0:
             sums = np.bincount(overlap.texts, weights[overlap.grams], minlength=lengths.size)
@@ -183,8 +182,7 @@ class Importance:
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
     def _overlap(self, tokens: TokenIds, lengths: Counts, grams: Grams) -> Overlap:
-        if self.corpus is None:
-            raise ValueError("the corpus is to be counted before anything is measured")
+        assert self.corpus is not None, "the corpus is counted before anything is measured"
         source = grams.part(0, 1)
         keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
         if not keys.size:
@@ -222,8 +220,7 @@ class Importance:
         return np.asarray(sated * np.log1p((documents - df + 0.5) / (df + 0.5)))
 
     def _tokens(self, texts: Sequence[str]) -> TokenIds:
-        if self.tokenizer is None:
-            raise ValueError("the tokenizer is to be learnt before anything is counted")
+        assert self.tokenizer is not None, "it is learnt before anything is counted"
         return self.tokenizer([self._read(text) for text in texts])
 
     def _grams(self, tokens: TokenIds) -> Grams:
@@ -234,7 +231,9 @@ class Importance:
         text = text.lower() if text.strip() else ""
         if not self.settings.drop_stop_words:
             return text
-        return " ".join(word for word in text.split() if word not in _stop_words())
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        return " ".join(word for word in text.split() if word not in ENGLISH_STOP_WORDS)
 
     def _learnt(self, sources: Iterable[str]) -> Tokenizer:
         settings = self.settings
@@ -260,13 +259,6 @@ def _some(sources: Iterable[str]) -> Iterator[list[str]]:
     left = iter(sources)
     while texts := list(islice(left, COUNTED_AT_ONCE)):
         yield texts
-
-
-@cache
-def _stop_words() -> frozenset[str]:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
 
 
 METRICS = {

@@ -206,9 +206,7 @@ def _stem(word: str) -> str:
 
 @cache
 def porter() -> Callable[[str], str]:
-    from nltk.stem.porter import (
-        PorterStemmer,  # seconds to import
-    )
+    from nltk.stem.porter import PorterStemmer  # seconds to import
 
     return lru_cache(REMEMBERED)(PorterStemmer().stem)
 

@@ -40,7 +40,7 @@ from evaljudge.metrics.embeddings import (
     EncoderSettings,
 )
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value, compared_with, libraries
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value, compared_with, libraries
 from evaljudge.metrics.tokens import UNKNOWN, Floats, Frequencies, TokenIds, grams
 from evaljudge.records import Document
 from evaljudge.settings import read_settings
@@ -88,10 +88,10 @@ class MoverByIdf(Embeddings):
     def learnt(self, documents: Iterable[Document]) -> Self:
         return self
 
-    def counted(self, documents: Iterable[Document]) -> Part:
+    def counted(self, documents: Iterable[Document]) -> Frequencies:
         ids = [np.array(text, np.uint64) + FIRST for text in self._texts(documents)]
         tokens = TokenIds(np.concatenate([NONE, *ids]), np.array(list(map(len, ids)), np.int64))
-        return Frequencies.of(grams(tokens, 1, 0), tokens).as_part()
+        return Frequencies.of(grams(tokens, 1, 0), tokens)
 
     def _texts(self, documents: Iterable[Document]) -> Iterator[Ids]:
         windows = self._encoder().windows
@@ -100,9 +100,8 @@ class MoverByIdf(Embeddings):
             if not isinstance(texts, Unscored):
                 yield from map(windows.ids, texts)
 
-    def fitted(self, counts: Iterable[Part]) -> Self:
-        corpus = Frequencies.added(map(Frequencies.from_part, counts))
-        return replace(self, likeness=partial(moved, self.settings, corpus))
+    def fitted(self, counts: Iterable[Frequencies]) -> Self:
+        return replace(self, likeness=partial(moved, self.settings, Frequencies.added(counts)))
 
 
 def moved(
@@ -144,8 +143,7 @@ def pairs(vectors: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:
-    if corpus is None:
-        raise ValueError("the corpus is to be counted before anything is measured")
+    assert corpus is not None, "the corpus is counted before anything is measured"
     keys, df = ids.astype(np.uint64) + FIRST, np.zeros(len(ids))
     is_known = np.isin(keys, corpus.keys)
     df[is_known] = corpus(keys[is_known])

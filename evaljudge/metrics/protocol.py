@@ -32,8 +32,6 @@ from numbers import Real
 from statistics import fmean
 from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from numpy.typing import NDArray
-
 from evaljudge.errors import needing
 from evaljudge.plugins import added_code
 from evaljudge.records import Case, Document
@@ -49,8 +47,8 @@ class Unscored:
 
 
 Value = float | Unscored
-Part = Mapping[str, NDArray[Any]]
-"""Counts of some of a corpus' documents, as arrays, which are cheap to send."""
+Part = Any
+"""Counts of some of a corpus' documents, which are sent to where they are added up."""
 
 
 class Metric(Protocol):
@@ -179,13 +177,11 @@ def measure_here(
     metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
 ) -> dict[str, list[list[Value]]]:
     """Each metric's values of the candidates, case by case. The cases are the whole corpus."""
-    return {metric.name: _measured(metric, cases, seed) for metric in metrics}
-
-
-def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Value]]:
-    if isinstance(metric, CorpusMetric):
-        metric = fitted_here(metric, cases, seed)
-    return [values for part in parts_of(cases) for values in values_of(metric, part)]
+    ready = (fitted_here(m, cases, seed) if isinstance(m, CorpusMetric) else m for m in metrics)
+    return {
+        metric.name: [values for part in parts_of(cases) for values in values_of(metric, part)]
+        for metric in ready
+    }
 
 
 def values_of(metric: Metric, cases: Sequence[Case]) -> list[list[Value]]:

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.metrics.protocol import Part
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -242,15 +241,6 @@ class Frequencies:
             if keys > max(MOST_WAITING, total.keys.size):
                 total, waiting, keys = _sum([total, *waiting]), [], 0
         return _sum([total, *waiting])
-
-    def as_part(self) -> Part:
-        sizes = np.array([self.documents, self.tokens])
-        return {"keys": self.keys, "counts": self.counts, "sizes": sizes}
-
-    @classmethod
-    def from_part(cls, part: Part) -> "Frequencies":
-        documents, tokens = map(int, part["sizes"])
-        return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
 
     def __call__(self, keys: Ids) -> Counts:
         """The number of documents in which these occur; each must occur in the corpus."""

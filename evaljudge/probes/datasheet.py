@@ -23,26 +23,24 @@ import numpy as np
 from evaljudge.agreement import Measured
 from evaljudge.agreement.documents import EQUAL
 from evaljudge.agreement.pairs import Floats
-from evaljudge.config import Config, CorpusConfig, load_config
+from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.probes.injection import (
-    CASES,
     CLEAN,
     filler,
     judges_alone,
     mean_of,
     sampled_of,
-    scores_of,
+    scored,
     write_cases,
 )
 from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
 from evaljudge.sections import Table
-from evaljudge.sections.figures import NONE, bounded, correlation, count, percent
+from evaljudge.sections.figures import bounded, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 
@@ -112,18 +110,12 @@ def datasheet(
     job, place = make_job(config, engines), Place(as_path(out, "out"))
     cases = _cases(job, documents, seed)
     write_cases(place, cases)
-    named = [case.document.doc_id for case in cases]
-
-    def scored(config: Config, folder: str) -> Any:
-        where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at(folder)}
-        outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
-        return scores_of(config, outcome, named), outcome.findings.model
-
-    scores, model = scored(config, "run")
+    scores, outcome = scored(config, cases, place, "run", watcher, engines)
     others = load_config(config.as_given(), reworded)
-    same = _asked_the_same(job, make_job(others, engines))
+    asked = {judge.name: judge.asking for judge in make_job(others, engines).judges}
+    same = [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
     if len(same) < len(job.judges):
-        by_others, _ = scored(others, REWORDED)
+        by_others, _ = scored(others, cases, place, REWORDED, watcher, engines)
         for judge in (judge for judge in job.judges if judge.name not in same):
             for scorer, axis in ((s, a) for s in judge.scorers for a in judge.axes_of(s)):
                 scores[scorer][axis][REWORDED] = by_others[scorer][axis][CLEAN]
@@ -139,7 +131,8 @@ def datasheet(
     return ProbeResult(
         name="datasheet",
         title="Datasheet of judges",
-        about=f"{config.corpus_name}; {count(len(cases))} documents with a candidate each; {model}",
+        about=f"{config.corpus_name}; {count(len(cases))} documents with a candidate each; "
+        f"{outcome.findings.model}",
         tables=_tables(shown),
         notes=[*_NOTES, *notes],
         rows=rows,
@@ -151,21 +144,15 @@ def datasheet(
     )
 
 
-def _asked_the_same(job: Job, other: Job) -> list[str]:
-    """The judges whose prompts the other words do not change."""
-    asked = {judge.name: judge.asking for judge in other.judges}
-    return [judge.name for judge in job.judges if judge.asking == asked.get(judge.name)]
-
-
 def _tables(rows: Sequence[TwinRow]) -> list[Table]:
     columns = {
         "twin": "twin",
         "n": "n",
         "unscored": "unscored",
         "moved": lambda row: bounded(row.moved),
-        "in spreads": lambda row: NONE if row.spreads is None else correlation(row.spreads),
-        "varies": lambda row: NONE if row.varies is None else correlation(row.varies),
-        "above": lambda row: NONE if row.above is None else percent(row.above),
+        "in spreads": "spreads",
+        "varies": "varies",
+        "above": lambda row: percent(row.above),
         "should be": "expected",
         "verdict": lambda row: f"{row.verdict} !" if row.verdict in WARNED else row.verdict,
     }

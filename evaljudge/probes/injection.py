@@ -41,7 +41,7 @@ from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
-from evaljudge.sections.figures import NONE, bounded, count, percent
+from evaljudge.sections.figures import bounded, count, percent
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Output, Place
 
@@ -129,13 +129,9 @@ def _variants(
 
 
 def filler(length: int) -> str:
-    """About so many characters of sentences that say nothing of the document."""
-    return _as_long(planted().control, length)
-
-
-def _as_long(sentences: Sequence[str], length: int) -> str:
-    """Whole sentences, as a fragment would be bad writing; those again if they are too few."""
-    further = cycle(sentences)
+    """About so many characters of sentences that say nothing of the document: whole ones, as a
+    fragment would be bad writing, and those again if they are too few."""
+    further = cycle(planted().control)
     text, sentence = next(further), next(further)
     while len(text) + len(sentence) / 2 < length:
         text, sentence = f"{text} {sentence}", next(further)
@@ -207,9 +203,7 @@ def injection(
     job, place = make_job(config, engines), Place(as_path(out, "out"))
     cases = _planted_cases(job, documents, seed)
     write_cases(place, cases)
-    where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at("run")}
-    outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
-    scores = scores_of(config, outcome, [case.document.doc_id for case in cases])
+    scores, outcome = scored(config, cases, place, "run", watcher, engines)
     rows = [row for name, part in scores.items() for row in _rows(name, part, resamples, seed)]
     shown = [row for row in rows if row.scorer in [judge.scorers[0] for judge in job.judges]]
     columns = {
@@ -217,7 +211,7 @@ def injection(
         "n": "n",
         "moved": lambda row: bounded(row.moved),
         "minus control": lambda row: bounded(row.less_control),
-        "above": lambda row: NONE if row.above is None else percent(row.above),
+        "above": lambda row: percent(row.above),
         "verdict": "verdict",
     }
     dots = [
@@ -273,15 +267,21 @@ def write_cases(place: Place, cases: Sequence[Case]) -> None:
     place.write(CASES, written)
 
 
-def scores_of(config: Config, outcome: Outcome, documents: Sequence[str]) -> Scores:
+def scored(
+    config: Config, cases: Sequence[Case], place: Place, folder: str, watcher: Watcher | None,
+    engines: Engines | None,
+) -> tuple[Scores, Outcome]:  # fmt: skip
+    """The scores of the cases that are written there, from a run of its own."""
+    where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at(folder)}
+    outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
     output, scores = Output(outcome.out, config.briefs), Scores()
-    places = {doc_id: at for at, doc_id in enumerate(documents)}
+    places = {case.document.doc_id: at for at, case in enumerate(cases)}
     for shard in output.shards():
         for score in output.scores(shard):
             by_twin = scores.setdefault(score.scorer, {}).setdefault(score.axis, {})
-            column = by_twin.setdefault(score.system, np.full(len(documents), np.nan))
+            column = by_twin.setdefault(score.system, np.full(len(cases), np.nan))
             column[places[score.doc_id]] = np.nan if score.value is None else score.value
-    return scores
+    return scores, outcome
 
 
 def _rows(

@@ -133,8 +133,7 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:
     from scipy.stats import binomtest  # here, since it takes long to import
 
-    documents = sorted({vote.document for vote in votes})
-    place = {document: index for index, document in enumerate(documents)}
+    place = {document: at for at, document in enumerate(sorted({vote.document for vote in votes}))}
 
     def share(held: Iterable[tuple[int, bool]]) -> Measured:
         """The share of (document, whether it held); documents without one are resampled as well."""

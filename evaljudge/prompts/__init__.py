@@ -41,9 +41,6 @@ NANO = "nano"
 """The pack that the bundled judge was trained with; it serves every task."""
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
-_NO_PROMPTS = (
-    "task {file} has no `prompts`: give `prompts: summary`, another built-in task, or a folder"
-)
 
 
 def _words(text: str) -> str:
@@ -81,9 +78,6 @@ class _AxisInFile(Settings):
     phrase: Words | None = None
     """What prompts call the axis."""
 
-    def as_axis(self, name: str) -> Axis:
-        return Axis(name, self.description, self.context, self.phrase or "")
-
 
 class _TaskFile(Settings):
     name: str
@@ -114,11 +108,13 @@ def load_task(
 ) -> Task:
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
     file = HERE / f"{name}.yaml" if name in BUILT_IN else _task_file(name)
-    spec = _read(file)
+    values = read_yaml(read_text(file, "task"), f"task {file}")
+    spec = read_settings(_TaskFile, values, "", f"task {file}: ")
     places = [*_own_pack(file, spec), *built_in_pack(COMMON)]
     pack = read_pack(_laid_out([*_user_pack(prompts, places), *places], layout))
     if not spec.prompts and spec.name not in BUILT_IN:
-        pack = replace(pack, advice=_NO_PROMPTS.format(file=file))
+        give = "give `prompts: summary`, another built-in task, or a folder"
+        pack = replace(pack, advice=f"task {file} has no `prompts`: {give}")
     nouns = NOUNS | spec.nouns
     return Task(spec.name, _axes(spec, axes), pack, nouns, spec.roles, spec.about or "")
 
@@ -132,13 +128,9 @@ def _task_file(name: str) -> Path:
     raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
 
 
-def _read(file: Path) -> _TaskFile:
-    values = read_yaml(read_text(file, "task"), f"task {file}")
-    return read_settings(_TaskFile, values, "", f"task {file}: ")
-
-
 def _axes(spec: _TaskFile, wanted: Sequence[str] | None) -> tuple[Axis, ...]:
-    axes = {name: axis.as_axis(name) for name, axis in spec.axes.items()}
+    each = spec.axes.items()
+    axes = {name: Axis(name, a.description, a.context, a.phrase or "") for name, a in each}
     for name in wanted or ():
         if name not in axes:
             message = unknown("axis", name, axes)

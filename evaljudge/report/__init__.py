@@ -37,19 +37,10 @@ __all__ = [
     "full_summary", "outcome_html", "outcome_text", "page", "read_findings", "summary",
     "unscored_text", "write_report",
 ]  # fmt: skip
-
-
-def write_report(
-    place: Place, findings: Findings, folder: str = "", others: Sequence[str] = ()
-) -> None:
-    write_findings(place, findings, folder, others)
-    place.write(f"{folder}agreement.md", agreement_markdown(findings))
-
-
 FINDINGS = "findings"
 
 
-def write_findings(
+def write_report(
     place: Place, findings: Findings, folder: str = "", others: Sequence[str] = ()
 ) -> None:
     """`others`: names of files that a judge may have written for an earlier report."""
@@ -68,6 +59,7 @@ def write_findings(
     facts = asdict(replace(findings, rows={}, judged=replace(findings.judged, files={})))
     facts.pop("rows")
     place.write_json(f"{folder}{FINDINGS}.json", facts)
+    place.write(f"{folder}agreement.md", agreement_markdown(findings))
 
 
 def read_findings(read: Callable[[str], bytes | None]) -> Findings:

@@ -106,6 +106,9 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     row, low, high = headline.ranking, min(ends), max(ends)
     edge = (high - low) * 0.04 or abs(low) * 0.1 or 0.5
     low, high = low - edge, high + edge
+    # of a scorer without axes, people's ratings on this one
+    people = {} if headline.axis == row.axis else {"people": headline.axis}
+    scale = {"scorer": row.scorer, "axis": row.axis}
     dots: list[dict[str, Any]] = [
         {
             "system": system.system,
@@ -115,6 +118,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
             "letters": system.letters,
             "figure": f"{bracketed(system.mean, system.low, system.high)}, "
             + counted(system.n, "document", "documents"),
+            "texts": _list_of(**scale, system=system.system, **people, sort="low"),
         }
         for system in row.systems[:MOST_SYSTEMS]
     ]
@@ -126,11 +130,6 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         and lost.low is not None
         and lost.low > 0
     ]
-    for dot in dots:
-        wanted = {"scorer": row.scorer, "axis": row.axis, "system": str(dot["system"])}
-        if headline.axis != row.axis:  # the scorer has no axes: people's ratings are on this one
-            wanted["people"] = headline.axis
-        dot["texts"] = _list_of(**wanted, sort="low")
     trust, is_trusted = _trust(findings, headline)
     return AxisAnswer(
         axis=headline.axis,
@@ -187,17 +186,13 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     best = [system.system for system in rated.systems if system.mean == rated.systems[0].mean]
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
-    return f"{best_by(findings)}: {_listed(best)}"
+    whose = "people's best" if findings.rated_by == "people" else f"best by {findings.rated_by}"
+    return f"{whose}: {_listed(best)}"
 
 
 def stand_in(findings: Findings) -> str:
     is_people = findings.rated_by == "people"
     return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
-
-
-def best_by(findings: Findings) -> str:
-    is_people = findings.rated_by == "people"
-    return "people's best" if is_people else f"best by {findings.rated_by}"
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:

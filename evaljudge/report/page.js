@@ -7,12 +7,7 @@ const $ = (id) => document.getElementById(id);
 const DIRECTING = /[\u202a-\u202e\u2066-\u2069]/g;
 const harmless = (text) => String(text).replace(DIRECTING, "\ufffd");
 const quoted = (name) => JSON.stringify(name).replace(DIRECTING, (one) => `\\u${one.codePointAt(0).toString(16)}`);
-const make = (tag, text, name) => {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = harmless(text);
-  if (name) made.className = name;
-  return made;
-};
+const make = (tag, text = "", given = {}) => Object.assign(document.createElement(tag), { textContent: harmless(text) }, given);
 // What is between backticks as code, the rest as text.
 const prose = (text) => text.split("`").map((part, at) => (at % 2 ? make("code", part) : harmless(part)));
 const collator = new Intl.Collator(undefined, { numeric: true });
@@ -33,23 +28,17 @@ function sortRows(table, column, ascending) {
     const cell = row.cells[column];
     return { row, number: numberIn(cell), text: cell.textContent.trim() };
   });
-  keyed.sort((a, b) => {
-    if (a.number === null && b.number === null) return collator.compare(a.text, b.text);
-    if (a.number === null || b.number === null) return (a.number === null) - (b.number === null) || 0;
-    return a.number - b.number;
-  });
-  const known = keyed.filter((one) => one.number !== null);
-  const ordered = ascending ? keyed : known.length
-    ? [...known.reverse(), ...keyed.filter((one) => one.number === null)] : keyed.reverse();
-  body.append(...ordered.map((one) => one.row));
+  const known = keyed.filter((one) => one.number !== null).sort((a, b) => a.number - b.number);
+  const words = keyed.filter((one) => one.number === null).sort((a, b) => collator.compare(a.text, b.text));
+  if (!ascending) (known.length ? known : words).reverse();
+  body.append(...[...known, ...words].map((one) => one.row));
 }
 
 function makeSortable(table) {
   const body = table.tBodies[0];
   if (!body || body.rows.length < 2) return;
   [...table.tHead.rows[0].cells].forEach((head, column) => {
-    const button = make("button", head.textContent);
-    button.type = "button";
+    const button = make("button", head.textContent, { type: "button" });
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       const ascending = head.getAttribute("aria-sort")
@@ -60,9 +49,7 @@ function makeSortable(table) {
     });
   });
   if (body.rows.length > 8 && !table.closest("dialog")) {
-    const input = make("input", undefined, "filter");
-    input.type = "search";
-    input.placeholder = "Filter rows";
+    const input = make("input", "", { className: "filter", type: "search", placeholder: "Filter rows" });
     input.setAttribute("aria-label", `Filter rows: ${table.caption ? table.caption.textContent.trim() : ""}`);
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -91,14 +78,12 @@ function unfold(hash) {
   target.scrollIntoView();
 }
 
-if ($("print")) {
-  $("print").addEventListener("click", () => {
-    document.body.classList.add("alone");
-    print();
-    document.body.classList.remove("alone");
-  });
-}
-if ($("unfold")) $("unfold").addEventListener("click", () => folded().forEach((one) => { one.open = true; }));
+$("print")?.addEventListener("click", () => {
+  document.body.classList.add("alone");
+  print();
+  document.body.classList.remove("alone");
+});
+$("unfold")?.addEventListener("click", () => folded().forEach((one) => { one.open = true; }));
 
 // ---- on paper: a text that is open and its evidence alone, with prompts only where the reader has
 // opened them; else all tables, and what is chosen
@@ -131,11 +116,7 @@ const data = JSON.parse($("data").textContent);
 
 function fill(select, options) {
   const kept = select.value;
-  select.replaceChildren(...options.map(([value, text]) => {
-    const option = make("option", text);
-    option.value = value;
-    return option;
-  }));
+  select.replaceChildren(...options.map(([value, text]) => new Option(harmless(text), value)));
   if (options.some(([value]) => String(value) === kept)) select.value = kept;
 }
 
@@ -156,8 +137,7 @@ function fillScales(select, scales) {
   }
   const optionOf = (one) => new Option(harmless(nameOf(one)), one.at);
   const groupOf = ([label, own]) => {
-    const group = make("optgroup");
-    group.label = harmless(label);
+    const group = make("optgroup", "", { label: harmless(label) });
     group.append(...own.map(optionOf));
     return group;
   };
@@ -319,26 +299,15 @@ async function flipped() {
 
 async function sorted(rows) {
   const { scores, ratings, apart, doubts, others } = list;
-  const negated = (values) => values && values.map((value) => -value);
-  const keys = {
-    low: () => scores,
-    high: () => negated(scores),
-    doubt: () => negated(doubts),
-    "doubt-low": () => doubts,
-    disagreement: () => negated(apart),
-    "disagreement-low": () => apart,
-    "people-low": () => ratings,
-    "people-high": () => negated(ratings),
-    threshold: () => scores.map((score) => Math.abs(score - threshold.value)),
-    difference: async () => {
-      if (!others) return null;
-      const flips = await flipped();
-      return Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
-    },
-    "other-low": () => others,
-    "other-high": () => negated(others),
-  }[$("sort").value];
-  const values = keys ? await keys() : null;
+  const order = $("sort").value;
+  const rising = { low: scores, "doubt-low": doubts, "disagreement-low": apart, "people-low": ratings, "other-low": others };
+  const falling = { high: scores, doubt: doubts, disagreement: apart, "people-high": ratings, "other-high": others };
+  let values = rising[order] ?? falling[order]?.map((value) => -value);
+  if (order === "threshold") values = scores.map((score) => Math.abs(score - threshold.value));
+  if (order === "difference" && others) {
+    const flips = await flipped();
+    values = Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
+  }
   if (!values) return rows;
   const known = rows.filter((row) => !Number.isNaN(values[row]));
   const rest = rows.filter((row) => Number.isNaN(values[row]));
@@ -387,10 +356,8 @@ async function showRows(from) {
 const systemOf = (row) => data.systems[list.systems[row]];
 
 function line(row, begins) {
-  const link = make("a", list.names[row]);
-  link.href = linkTo(row);
-  const head = make("th");
-  head.scope = "row";
+  const link = make("a", list.names[row], { href: linkTo(row) });
+  const head = make("th", "", { scope: "row" });
   head.append(link);
   const reason = list.reasons ? list.reasons[row] : -1;
   const [scores, others, ratings, apart, doubts] = [list.scores, list.others, list.ratings, list.apart, list.doubts]
@@ -403,7 +370,7 @@ function line(row, begins) {
     ...(data.human.length ? [[apart, "number wide"]] : []),
     [doubts, "number"],
     [begins],
-  ].map(([text, name]) => make("td", text, name));
+  ].map(([text, className = ""]) => make("td", text, { className }));
   cells[0].title = harmless(systemOf(row));  // where it is cut
   const made = make("tr");
   made.append(head, ...cells);
@@ -415,46 +382,37 @@ function line(row, begins) {
 // system suggest; documents with the farthest score come first
 
 const MOST_DOCUMENTS = 30;
-const meanOf = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
 function drawMatrix() {
   if (!$("matrix").open) return;
-  const [byDocument, bySystem, all] = [new Map(), new Map(), []];
-  for (const row of list.order) {
-    if (Number.isNaN(list.scores[row])) continue;
-    for (const [groups, key] of [[byDocument, list.names[row]], [bySystem, list.systems[row]]]) {
-      if (groups.has(key)) groups.get(key).push(row); else groups.set(key, [row]);
-    }
-    all.push(list.scores[row]);
-  }
-  const mean = meanOf(all);
-  const meanIn = (rows) => meanOf(rows.map((row) => list.scores[row]));
+  const scored = list.order.filter((row) => !Number.isNaN(list.scores[row]));
+  const byDocument = Map.groupBy(scored, (row) => list.names[row]);
+  const bySystem = Map.groupBy(scored, (row) => list.systems[row]);
+  const meanIn = (rows) => rows.reduce((sum, row) => sum + list.scores[row], 0) / rows.length;
+  const mean = meanIn(scored);
   const means = new Map([...bySystem].map(([system, rows]) => [system, meanIn(rows)]));
   const lines = [...byDocument].map(([doc, rows]) => {
     const own = meanIn(rows) - mean;
     const distances = rows.map((row) => list.scores[row] - own - means.get(list.systems[row]));
     return { doc, apart: new Map(rows.map((row, at) => [list.systems[row], [row, distances[at]]])), most: Math.max(...distances.map(Math.abs)), squares: distances.reduce((sum, one) => sum + one * one, 0) };
   }).sort((a, b) => b.most - a.most);
-  const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / all.length) || 1;
+  const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / scored.length) || 1;
   const systems = [...means.keys()].sort((a, b) => means.get(b) - means.get(a));
-  const head = (name, scope) => Object.assign(make("th", name), { scope });
   const body = lines.slice(0, MOST_DOCUMENTS).map(({ doc, apart }) => {
     const made = make("tr");
-    made.append(head(doc, "row"), ...systems.map((system) => {
+    made.append(make("th", doc, { scope: "row" }), ...systems.map((system) => {
       const [row, distance] = apart.get(system) ?? [-1, 0];
-      if (row < 0) return make("td", "–", "number");
-      const cell = make("td", undefined, `number ${distance < 0 ? "minus" : "plus"}${Math.min(9, Math.round(3 * Math.abs(distance) / spread))}`);
-      const link = make("a", fixed(list.scores[row], list.decimals[0]));
-      link.href = linkTo(row);
-      link.title = `${shown(Math.abs(distance))} ${distance < 0 ? "below" : "above"} what its document and its system suggest`;
-      cell.append(link);
+      if (row < 0) return make("td", "–", { className: "number" });
+      const cell = make("td", "", { className: `number ${distance < 0 ? "minus" : "plus"}${Math.min(9, Math.round(3 * Math.abs(distance) / spread))}` });
+      const title = `${shown(Math.abs(distance))} ${distance < 0 ? "below" : "above"} what its document and its system suggest`;
+      cell.append(make("a", fixed(list.scores[row], list.decimals[0]), { href: linkTo(row), title }));
       return cell;
     }));
     return made;
   });
   $("matrix-of").textContent = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first.`);
   const table = $("matrix").querySelector("table");
-  table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => head(name, "col")));
+  table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => make("th", name, { scope: "col" })));
   table.tBodies[0].replaceChildren(...body);
 }
 
@@ -608,10 +566,10 @@ async function beginComparison() {
     const flips = await source.column(`flipped:${data.selections.indexOf(rule)}`);
     const n = flips.reduce((sum, one) => sum + one, 0);
     if (!n) continue;
-    const link = make("a", `${n.toLocaleString("en")} ${n === 1 ? "text is" : "texts are"} selected by only one run`);
-    link.href = `#texts?${new URLSearchParams({ selected: `flipped:${rule}` })}`;
+    const said = `${n.toLocaleString("en")} ${n === 1 ? "text is" : "texts are"} selected by only one run`;
+    const href = `#texts?${new URLSearchParams({ selected: `flipped:${rule}` })}`;
     const item = make("li");
-    item.append(link, harmless(` (rule ${rule})`));
+    item.append(make("a", said, { href }), harmless(` (rule ${rule})`));
     $("compared").append(item);
   }
   $("compared").append(...other.map((rule) => make("li", `The rule ${rule} differs between the runs, so texts are not compared by it.`)));
@@ -665,20 +623,13 @@ async function openText() {
 
 // Links to what other systems wrote for the document.
 function otherSystems(row, scale) {
-  const made = make("p", undefined, "soft");
+  const made = make("p", "", { className: "soft" });
   list.names.forEach((name, other) => {
     if (name !== list.names[row] || other === row) return;
-    const link = make("a", systemOf(other));
-    link.href = linkTo(other, scale);
+    const link = make("a", systemOf(other), { href: linkTo(other, scale) });
     made.append(made.childNodes.length ? ", " : "Other systems: ", link);
   });
   return made;
-}
-
-function foldOtherAxes(judged) {
-  const folded = make("details", undefined, "further");
-  judged[0].before(folded);
-  folded.append(make("summary", `Evidence on other axes (${judged.length})`), ...judged);
 }
 
 // Of one run's view of a text: the chosen score, what it means, and its evidence come first.
@@ -690,7 +641,11 @@ function putFirst(run, scale) {
     judged[0].before(...judged.filter(isOfScore), ...judged.filter((one) => isOfAxis(one) && !isOfScore(one)));
   }
   const elsewhere = scale.axis === "*" ? [] : judged.filter((one) => !isOfAxis(one) && one.dataset.axis !== "*");
-  if (elsewhere.length && elsewhere.length < judged.length) foldOtherAxes(elsewhere);
+  if (elsewhere.length && elsewhere.length < judged.length) {
+    const folded = make("details", "", { className: "further" });
+    elsewhere[0].before(folded);
+    folded.append(make("summary", `Evidence on other axes (${elsewhere.length})`), ...elsewhere);
+  }
   const rows = [...run.querySelectorAll(":scope > .all-scores tr")];
   const cellOf = (row) => row && [...row.cells].find(isOfAxis);
   const score = cellOf(rows.find((row) => row.dataset.scorer === scale.scorer));
@@ -700,8 +655,7 @@ function putFirst(run, scale) {
   said.append(make("strong", score?.textContent.trim() || "not scored"));
   const on = scale.axis === "*" ? ` on ${people?.dataset.axis}` : "";
   if (people && people.textContent !== "–") said.append(harmless(`; people${on}: `), make("strong", people.textContent));
-  const meaning = make("p", undefined, "soft meaning");
-  meaning.hidden = true;
+  const meaning = make("p", "", { className: "soft meaning", hidden: true });
   if (!run.matches(".beside")) sayMeaning(meaning, scale.scorer);  // another run may have another scale
   run.querySelector(":scope > .headline")?.replaceChildren(said, meaning);
   for (const row of rows) if (cellOf(row)) row.cells[0].after(cellOf(row));
@@ -736,11 +690,15 @@ function nearestPlace(n, apart) {
   return found;
 }
 
+// How many of these texts, counted by bin and rating, are kept.
+const total = (counts, keep = () => true) => counts.reduce((sum, [bin, rating, n]) => sum + (keep(bin, rating) ? n : 0), 0);
+
 const threshold = {
   value: 0,
   isSet: false,  // by the reader or a link, so that the address has it
   isMoved: false,  // since the address was written
   get spread() { return data.spreads[Number($("threshold-scorer").value)]; },
+  get met() { return this.spread.people[Number($("threshold-axis").value)]; },
 
   choose() {
     const people = this.spread.people;
@@ -755,21 +713,18 @@ const threshold = {
 
   // Where about as many texts are selected as are good; without ratings, half of them.
   startingBin() {
-    const met = this.spread.people[Number($("threshold-axis").value)];
-    const pairs = met ? met.counts : this.spread.counts.map((n, bin) => [bin, 0, n]);
-    const sum = (keep) => pairs.filter(keep).reduce((total, [, , n]) => total + n, 0);
+    const counts = this.met ? this.met.counts : this.spread.counts.map((n, bin) => [bin, 0, n]);
     const good = Number($("threshold-good").value);
-    const wanted = met ? sum(([, r]) => r >= good) : sum(() => true) / 2;
-    return nearestPlace(data.bins, (at) => Math.abs(sum(([bin]) => bin >= at) - wanted));
+    const wanted = this.met ? total(counts, (_, rating) => rating >= good) : total(counts) / 2;
+    return nearestPlace(data.bins, (at) => Math.abs(total(counts, (bin) => bin >= at) - wanted));
   },
 
   chooseGood() {
-    const met = this.spread.people[Number($("threshold-axis").value)];
+    const { met } = this;
     if (met) {
       fill($("threshold-good"), met.ratings.map((rating, at) => [at, `at least ${shown(rating)}`]));
-      const all = met.counts.reduce((sum, [, , n]) => sum + n, 0);
-      const goodAt = (at) => met.counts.reduce((sum, [, r, n]) => sum + (r >= at ? n : 0), 0);
-      $("threshold-good").value = nearestPlace(met.ratings.length, (at) => Math.abs(2 * goodAt(at) - all));
+      const goodAt = (at) => total(met.counts, (_, rating) => rating >= at);
+      $("threshold-good").value = nearestPlace(met.ratings.length, (at) => Math.abs(2 * goodAt(at) - total(met.counts)));
     }
     this.move();
   },
@@ -784,20 +739,18 @@ const threshold = {
     $("threshold-value").textContent = shown(this.value, 4);
     $("threshold-at").setAttribute("aria-valuetext", shown(this.value, 4));
     $("threshold-selected").textContent = `${selected.toLocaleString("en")} of ${all.toLocaleString("en")} scored texts (${share(selected, all)})`;
-    const met = one.people[Number($("threshold-axis").value)];
-    if (met) {
+    if (this.met) {
+      const { counts } = this.met;
       const good = Number($("threshold-good").value);
-      const sum = (keep) => met.counts.filter(keep).reduce((total, [, , n]) => total + n, 0);
-      const hits = sum(([b, r]) => b >= bin && r >= good);
-      const chosen = sum(([b]) => b >= bin);
-      const goods = sum(([, r]) => r >= good);
+      const hits = total(counts, (at, rating) => at >= bin && rating >= good);
+      const chosen = total(counts, (at) => at >= bin);
+      const goods = total(counts, (_, rating) => rating >= good);
       $("threshold-precision").textContent = `${share(hits, chosen)} of the ${chosen.toLocaleString("en")} rated texts selected are good (precision)`;
       $("threshold-recall").textContent = `${share(hits, goods)} of the ${goods.toLocaleString("en")} good texts are selected (recall, of the texts that have a score)`;
     }
     // Rounded down, so that what is printed selects no text fewer.
-    const digits = 6;
-    const printed = Number(this.value.toPrecision(digits)) <= this.value ? this.value.toPrecision(digits)
-      : String(this.value);
+    const rounded = this.value.toPrecision(6);
+    const printed = Number(rounded) <= this.value ? rounded : String(this.value);
     $("threshold-line").textContent = `- {name: chosen, all: [{scorer: ${quoted(one.scorer)}, axis: ${quoted(one.axis)}, at_least: ${printed}}]}`;
     $("threshold-copy").textContent = "Copy";
     if (list.systems) this.borderline();
@@ -816,8 +769,7 @@ const threshold = {
     const begins = await source.begins(nearest);
     if (value !== threshold.value) return;  // the slider has moved on
     $("borderline").replaceChildren(...nearest.map((row, place) => {
-      const link = make("a", `${list.names[row]} · ${systemOf(row)}`);
-      link.href = linkTo(row, data.scorers[at]);
+      const link = make("a", `${list.names[row]} · ${systemOf(row)}`, { href: linkTo(row, data.scorers[at]) });
       const item = make("li", `${shown(scores[row], 4)} `);
       item.append(link, ` ${begins[place]}`);
       return item;

@@ -209,7 +209,6 @@ def _page(
             words=agreement,
             lines=lines,
             figures=figures,
-            data=data,
             **frame(data),
         )
     )
@@ -223,6 +222,7 @@ def frame(data: Any = NO_DATA) -> dict[str, Any]:
 def parts(style: str, script: str, data: Any) -> dict[str, Any]:
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return {
+        "data": data,
         "style": Markup(style),
         "style_hash": _hash(style),
         "script": Markup(script),

@@ -42,18 +42,11 @@ def wrapped(sentence: str) -> str:
 
 def on_screen(table: Table, least: int | None = None) -> str:
     """`least`: the columns of a terminal that every column of words keeps, if it needs them."""
-    if fits(table):
-        return whole(table)
-    return "\n\n".join(map(_lines, _parts(table, least)))
-
-
-def fits(table: Table) -> bool:
-    return _total(_widest(_cells(table, one_line))) <= width()
-
-
-def whole(table: Table) -> str:
     lines = _cells(table, one_line)
-    return _aligned(lines, _widest(lines))
+    widths = _widest(lines)
+    if _total(widths) <= width():
+        return _aligned(lines, widths)
+    return "\n\n".join(map(_lines, _parts(table, least)))
 
 
 def counts_on(table: Table) -> bool:

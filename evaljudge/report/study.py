@@ -17,7 +17,7 @@ from typing import Any
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue, Correlation, Level
 from evaljudge.analyses.agreement import COEFFICIENTS
 from evaljudge.report.lines import section_blocks
-from evaljudge.report.page import NO_DATA, environment, frame
+from evaljudge.report.page import environment, frame
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Cell, Placed, Section, Table
 from evaljudge.sections.figures import FEW, NONE, correlation, count, only, ratio, tabled
@@ -84,9 +84,7 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
 def study_page(sections: Sequence[Section], lead: Sequence[str], title: str = TITLE) -> str:
     study = environment().get_template("study.html.j2")
     shown = [_shown(section, PLACES, one_line) for section in sections]
-    made: str = study.render(
-        title=title, lead=lead, sections=shown, data=NO_DATA, is_open=" open", **frame()
-    )
+    made: str = study.render(title=title, lead=lead, sections=shown, is_open=" open", **frame())
     return made
 
 

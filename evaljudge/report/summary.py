@@ -258,7 +258,6 @@ def _warnings(findings: Findings) -> _Part:
     """They come in the order of how serious they are (see `findings_of` in runs/reporting.py)."""
     rows = [f"warning: {one_line(warning, LONG)}" for warning in findings.warnings]
 
-    def end(hidden: int) -> str:
-        return f"warning: the report lists {count(hidden)} more" if hidden else ""
-
-    return _Part([], rows, end, MOST_WARNINGS)
+    return _Part(
+        [], rows, lambda n: f"warning: the report lists {count(n)} more" if n else "", MOST_WARNINGS
+    )

@@ -12,7 +12,7 @@ stands for the reply.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -21,7 +21,6 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evaljudge.engines import Identity
-from evaljudge.engines.source import Thinking
 from evaljudge.errors import UserError
 from evaljudge.execution.local import complete
 from evaljudge.execution.protocol import Probe
@@ -161,15 +160,11 @@ def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
     return probes
 
 
-def tokens_of(
-    judges: Sequence[Judge],
-    case: Case,
-    thinking_of: Callable[[Judge], Thinking | None] = lambda judge: None,
-) -> float:
+def tokens_of(job: Job, case: Case) -> float:
     """About how many tokens a model computes for a case: the parts of prompts that its cache cannot
     hold yet, and what it may write, of which a token takes as long as several that are read."""
     known, read, written = set[tuple[str, ...]](), 0, 0
-    for thinking, ask in ((thinking_of(j), a) for j in judges for a in _questions(j, case)):
+    for thinking, ask in ((job.thinking(j), a) for j in job.judges for a in _questions(j, case)):
         if ask.options and thinking:
             written += thinking.tokens * thinking.samples
         parts = ask.prompt.parts

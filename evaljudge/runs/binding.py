@@ -36,9 +36,7 @@ Listing = dict[str, Any]
 def refuse_lone_texts(corpus: Corpus, job: Job) -> None:
     """A judge that compares the texts of a document would score nothing."""
     whole = [judge.name for judge in job.judges if judge.whole_documents]
-    if not whole or corpus.candidates > corpus.cases:
-        return
-    if not any(len(case.candidates) > 1 for case in corpus):
+    if whole and not any(len(case.candidates) > 1 for case in corpus):
         raise UserError(
             f"judges.{whole[0]} compares the texts of a document with each other, and no document "
             f"of {job.config.corpus_name} has two: give each document the texts of several "
@@ -269,7 +267,7 @@ def _tokens_a_byte(job: Job, corpus: Corpus) -> float:
     """What a model computes for each byte of a case, by what the judges would ask of one."""
     sample = sorted(islice(corpus, SAMPLED), key=attrgetter("whole_size"))
     middle = sample[len(sample) // 2]
-    return tokens_of(job.judges, middle, job.thinking) / max(1, middle.whole_size)
+    return tokens_of(job, middle) / max(1, middle.whole_size)
 
 
 def _documents(cases: Sequence[Case]) -> str:

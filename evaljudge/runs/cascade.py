@@ -1,8 +1,9 @@
 """Which texts a cascade passes on to its second judge, once the first has judged all.
 
 Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
-as any, and what it asks is counted there. What it said of drawn texts that are passed on is taken
-over from there, and its briefs lie with those of the whole run, so nothing is asked twice.
+as any, and its receipts are counted in the whole run. What it said of drawn texts that are passed
+on is taken over from there, and its briefs lie with those of the whole run, so nothing is asked
+twice.
 """
 
 import json
@@ -22,7 +23,7 @@ from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.runs.job import Job
+from evaljudge.runs.job import BOTH, Job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Shard
 
@@ -78,7 +79,9 @@ def passed_on(
     asks = sum(row["asks"] for row in came.findings.tokens if row["stage"] == "judge")
     counts = {"asks": asks, "texts": doubts.size, "drawn": len(places), "passed_on": len(above)}
     counts["taken_over"] = int(is_above[places].sum())
-    known = {"bound": None if np.isinf(bound) else float(bound), "axes": axes}
+    receipts = [each for stage in BOTH for each in of_drawn.receipts(stage)]  # for the totals
+    certain = None if np.isinf(bound) else float(bound)
+    known = {"bound": certain, "axes": axes, "receipts": receipts}
     output.keep(FILE, counts | known | ({"found": asdict(found)} if found else {}))
     keys = frozenset(PassedOn.key(*text) for text in above)
     return PassedOn(then.name, keys, _said(of_drawn, then, above))

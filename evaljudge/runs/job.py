@@ -427,6 +427,9 @@ def assemble_job(
         _refuse_unable(each, own.get(each.name, model))
     if config.writer and writer and writer.facts and writer.facts.labels:
         raise UserError(f"writer: {writer.identity} rates texts, and writes none")
+    thinks = is_other and writer and writer.source.thinking
+    if thinks and not any(part.chooses for judge in judges for part in judge.parts()):
+        raise UserError("writer.thinking: a writer writes without a thought: leave it out")
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
     made = (config, task, judges, metrics, engines, model, writer, engine, references, mixes)
     job = Job(*made, own_models)
@@ -545,7 +548,9 @@ def _pinned(source: ModelSource, identity: Identity) -> FoundModel:
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
     pinned = replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
     pinned = replace(pinned, way=identity.way)
-    thinking = source.thinking.asked if source.thinking else {}
+    thinks = source.thinking
+    # a judge's own model that drops its thoughts is another model
+    thinking = thinks.model_dump(exclude={"keep"} if thinks.keep else None) if thinks else {}
     return FoundModel(pinned, replace(identity, thinking=thinking))
 
 

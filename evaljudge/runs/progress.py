@@ -60,7 +60,8 @@ class Log(Watcher):
     def starting(self, todo: Todo) -> None:
         self._tally = ProgressTally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
-        self._say(f"to {left} documents" if left else "nothing left to ask")
+        documents = "document" if left.endswith(" 1") else "documents"
+        self._say(f"to {left} {documents}" if left else "nothing left to ask")
         self._now = self._tally
 
     def event(self, event: Event) -> None:

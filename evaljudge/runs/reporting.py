@@ -275,7 +275,8 @@ def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Find
 
 def accounts_of(job: Job, output: Output, but_shards: Iterable[Shard] = ()) -> Accounts:
     but = {shard.number for shard in but_shards}
-    receipts = chain(output.receipts("prepare", but), output.receipts("judge", but))
+    of_draw = output.kept(FILE).get("receipts", ()) if job.config.cascade else ()
+    receipts = chain(output.receipts("prepare", but), output.receipts("judge", but), of_draw)
     return Accounts(receipts, job.price)
 
 

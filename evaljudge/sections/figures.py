@@ -47,13 +47,15 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float) -> str:
+def percent(share: float | None) -> str:
+    if share is None:
+        return NONE
     tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
     return f"{tenths:.1f}%"
 
 
 def ratio(part: int, whole: int) -> str:
-    return percent(part / whole) if whole else NONE
+    return percent(part / whole if whole else None)
 
 
 def correlation(value: float | None) -> str:
@@ -160,6 +162,8 @@ class Rows(list[R]):
         return pd.DataFrame(list(map(_flat, self)))
 
     def _repr_html_(self) -> str:
+        if not self:
+            return "<p>There are no rows: nothing of this kind was found.</p>"
         rows = list(map(_flat, self[:MOST_SHOWN]))
         simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
         heads = list(dict.fromkeys(chain(*simple)))

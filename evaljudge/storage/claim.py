@@ -177,10 +177,10 @@ class _Lease:
     def _taken(self) -> bool:
         there = self._objects.read(NAME)
         if there is None:
-            return self._objects.create(NAME, self._text())
+            return self._objects.put_if(NAME, self._text())
         if not _is_dead(there) and self._is_renewed(there):
             raise UserError(_held(self._uri, _read(there)["name"]))
-        return self._objects.swap(NAME, there.mark, self._text())
+        return self._objects.put_if(NAME, self._text(), there.mark)
 
     def _is_renewed(self, first: Held) -> bool:
         for _ in range(LOOKS):
@@ -198,7 +198,7 @@ class _Lease:
                     self._lost = _read(there)["name"] if there else "its claim was removed"
                     return
                 self._mine["beat"] += 1
-                self._fail_fast.swap(NAME, there.mark, self._text())
+                self._fail_fast.put_if(NAME, self._text(), there.mark)
             except (GivenUp, UserError):
                 continue  # the run itself says what storage refuses; renewing is tried again
 

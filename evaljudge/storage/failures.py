@@ -25,25 +25,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import count
-from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
 from evaljudge.errors import StorageLost, UserError, first_line, seconds_in
 
-REMEDIES: Mapping[int, str] = MappingProxyType(
-    {
-        errno.ENOSPC: "free space there",
-        errno.EDQUOT: "free space within the quota",
-        errno.EFBIG: "raise the limit of a file's size (`ulimit -f`)",
-        errno.EROFS: "mount it for writing",
-        errno.EIO: "the disk fails: have it checked",
-        errno.ELOOP: "remove the symbolic link that leads back to itself",
-        errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
-        errno.ENFILE: "too many files are open on this machine: close other programs",
-        errno.EACCES: "give yourself the permission",
-        errno.EPERM: "give yourself the permission",
-    }
-)
+REMEDIES: Mapping[int, str] = {
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space within the quota",
+    errno.EFBIG: "raise the limit of a file's size (`ulimit -f`)",
+    errno.EROFS: "mount it for writing",
+    errno.EIO: "the disk fails: have it checked",
+    errno.ELOOP: "remove the symbolic link that leads back to itself",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "too many files are open on this machine: close other programs",
+    errno.EACCES: "give yourself the permission",
+    errno.EPERM: "give yourself the permission",
+}
 """Errors that are the disk's, whatever was done."""
 IRREGULAR = errno.ENXIO
 """The system's own number where a socket is opened as a file."""

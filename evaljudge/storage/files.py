@@ -4,11 +4,7 @@
     briefs/synthetic/00003-s1f0c.parquet    in the run's folder, or in one that runs share
 
 Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
-(seals.py), and has the same name as if it were a file of its own:
-
-    commits/judge/00003.zip       verdicts/J/00003.parquet, checks/J/00003.parquet, the receipt
-    commits/measure/00003.zip     measures/M/00003.parquet, the receipt
-    briefs/z1f0c/00003.zip        briefs/KIND/00003-z1f0c.parquet, the receipt of `prepare`
+(seals.py), and has the same name as if it were a file of its own.
 
 A file that is not as it was written is a Damaged, which says what can be done.
 """
@@ -18,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError, first_words
@@ -59,26 +54,24 @@ _BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
 _KEPT = ("cases/", "scores/")
 """Whose files are read several times by one report."""
-REMEDIES: Mapping[str, str] = MappingProxyType(
-    {
-        RUN: _NONE,
-        SHARDS: _NONE,
-        "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
-        "cut from it: without candidates that `--extend` has added to its documents since",
-        "commits": _BY_RUN,
-        "verdicts": _BY_RUN,
-        "checks": _BY_RUN,
-        "partial": "the documents that were saved there are asked about again",
-        "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
-        COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
-        "may differ from the one that the other documents have",
-        SPENT: "remove it: then only what is committed counts for `most`",
-        "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
-        "cascade.json": "put it back from a copy: else no report says what was passed on",
-        "why": "remove it, and `evaljudge why` has it written again",
-        **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
-    }
-)
+REMEDIES: Mapping[str, str] = {
+    RUN: _NONE,
+    SHARDS: _NONE,
+    "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
+    "cut from it: without candidates that `--extend` has added to its documents since",
+    "commits": _BY_RUN,
+    "verdicts": _BY_RUN,
+    "checks": _BY_RUN,
+    "partial": "the documents that were saved there are asked about again",
+    "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
+    COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
+    "may differ from the one that the other documents have",
+    SPENT: "remove it: then only what is committed counts for `most`",
+    "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
+    "cascade.json": "put it back from a copy: else no report says what was passed on",
+    "why": "remove it, and `evaljudge why` has it written again",
+    **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
+}
 """What can be done about a damaged file of each folder."""
 
 
@@ -167,7 +160,8 @@ class RunFiles:
             return stored
         if self.has_listing:
             raise self.damaged(RUN, GONE)
-        within = self.place.folder_with(RUN)
+        folders = (f for f in self.place.folders("") if self.place.kind(f"{f}/{RUN}") == "File")
+        within = next(folders, None)
         advice = f"; {self.place.at(within)} is one" if within else ""
         raise UserError(f"{self.uri}: no run lies here{advice}")
 
@@ -203,7 +197,6 @@ class RunFiles:
         place.set_aside(at)
 
     def name_of(self, error: Damaged) -> str:
-        """The damaged file's name."""
         if self._shared and error.file.startswith(self._shared.at("")):
             return f"briefs{error.file.removeprefix(self._shared.uri)}"
         return error.file.removeprefix(f"{self.uri}/")
@@ -354,14 +347,10 @@ class RunFiles:
         return read
 
     def _records(
-        self,
-        kind: type[R],
-        name: str,
-        columns: list[str] | None = None,
-        seal: str = "",
-        part: str = "",
+        self, kind: type[R], name: str, columns: list[str] | None = None, **how: str
     ) -> Iterator[R]:
-        table = self.table(name, columns, seal, part)
+        """`how`: the seal or the part, as for `table`."""
+        table = self.table(name, columns, **how)
         if self._is_sealed(name):
             return tables.from_table(kind, table)
         try:  # another table than ours may lie there

@@ -4,16 +4,14 @@ import fcntl
 import hashlib
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from typing import IO
 
 from evaljudge.errors import UserError
 from evaljudge.storage.failures import refusing_disk_errors
+from evaljudge.storage.output import ahead
 from evaljudge.storage.place import Place
-
-FILES_AT_ONCE = 16
-"""A bucket gives one reader a tenth of what a machine's network can take."""
+from evaljudge.storage.streams import PIECE
 
 
 def expand(uri: str) -> list[str]:
@@ -84,17 +82,11 @@ def _fetch(place: Place, kept: str) -> None:
     arriving = f"{kept}.part"
     shutil.rmtree(arriving, ignore_errors=True)  # of a worker that was killed
     os.makedirs(arriving)
-    with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
-        copies = [pool.submit(_copy, place, file, arriving) for file, _ in place.files("")]
-        try:
-            for copy in copies:
-                copy.result()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+
+    def copy(file: tuple[str, int]) -> None:
+        with place.open(file[0]) as source, open(f"{arriving}/{file[0]}", "wb") as target:
+            shutil.copyfileobj(source, target, PIECE)
+
+    for _ in ahead(copy, place.files("")):  # a bucket gives one reader a tenth of what it could
+        pass
     os.rename(arriving, kept)
-
-
-def _copy(place: Place, file: str, folder: str) -> None:
-    with place.open(file) as source, open(f"{folder}/{file}", "wb") as copy:
-        shutil.copyfileobj(source, copy, 8 << 20)

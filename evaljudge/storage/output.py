@@ -36,7 +36,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import Damaged, UserError, first_words
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
-UNSIGNED: Mapping[str, str] = MappingProxyType({})
 _COMMON = re.compile(r"[0-9a-f]+\.json")
 _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
@@ -111,8 +109,6 @@ class Shard:
 
 
 class Output(RunFiles):
-    """Reads and writes a run's files."""
-
     def of(self, panel: Panel) -> "Output":
         """The same files, as one panel of the run reads and writes them."""
         return self._but(panel=panel)
@@ -184,7 +180,6 @@ class Output(RunFiles):
     # commits
 
     def panels(self) -> list[Panel]:
-        """The run's panels, each once."""
         if self.panel is not None:
             return [self.panel]
         return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]
@@ -312,9 +307,8 @@ class Output(RunFiles):
 
     def critiques(self, scores: Iterable[Score]) -> list[Critique]:
         there = {*self.place.names("why")}
-        files = (_about_score(score) for score in scores) if there else ()
         found = list[Critique]()
-        for file in files:
+        for file in map(_about_score, scores if there else ()):
             if file in there:
                 with suppress(Damaged):  # no score needs it, and `check` names it
                     found.append(Critique(**self._json(f"why/{file}")))
@@ -379,13 +373,13 @@ class Output(RunFiles):
         return self._verdicts(f"verdicts/{judge}/{shard.file}", with_tokens)
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> str:
-        return self._write(f"verdicts/{judge}", shard, Verdict, verdicts)
+        return self._write(f"verdicts/{judge}/{shard.file}", Verdict, verdicts)
 
     def checks(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
         return self._verdicts(f"checks/{judge}/{shard.file}", with_tokens)
 
     def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> str:
-        return self._write(f"checks/{judge}", shard, Verdict, checks)
+        return self._write(f"checks/{judge}/{shard.file}", Verdict, checks)
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
         """`metric`: its name, or `judge/NAME` where it was committed with the verdicts."""
@@ -405,7 +399,7 @@ class Output(RunFiles):
         return kept
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
-        return self._write(f"measures/{metric}", shard, Score, scores)
+        return self._write(f"measures/{metric}/{shard.file}", Score, scores)
 
     def scores_file(self, shard: Shard) -> str:
         """The file of its scores, which several shards share where stages are bundles."""
@@ -452,7 +446,7 @@ class Output(RunFiles):
         return self._records(Score, self.scores_file(shard), part=self._part_of_scores(shard))
 
     def write_scores(
-        self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = UNSIGNED
+        self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = {}
     ) -> None:
         """The scores of all shards that share a file, or of the shard that has its own.
 
@@ -472,14 +466,13 @@ class Output(RunFiles):
         except FolderInPlace:
             self.set_aside(name)
 
-    def _write(self, folder: str, shard: Shard, kind: type[R], records: Iterable[R]) -> str:
+    def _write(self, name: str, kind: type[R], records: Iterable[R]) -> str:
         """Gives the file's name."""
-        name = f"{folder}/{shard.file}"
         self._write_table(name, tables.to_table(kind, records))
         return name
 
     def _verdicts(self, name: str, with_tokens: bool) -> Iterator[Verdict]:
-        return self._records(Verdict, name, None if with_tokens else tables.but_tokens(Verdict))
+        return self._records(Verdict, name, None if with_tokens else tables.BUT_TOKENS)
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
@@ -494,8 +487,7 @@ class Output(RunFiles):
     @property
     def _own_end(self) -> str:
         """How the names of its own files of briefs end."""
-        end = f"-{self.panel.prepare}" if self.panel and self.panel.prepare else ""
-        return f"-{self.name}{end}.parquet"
+        return f"-{ended(self.name, (self.panel or Panel()).prepare)}.parquet"
 
     def prepared(self, kinds: Iterable[str]) -> set[int]:
         """The shards that are prepared, and whose own files of briefs of these kinds still lie
@@ -509,9 +501,12 @@ class Output(RunFiles):
 
     def brief_files(self, judge: str) -> list[str]:
         """All that may hold briefs for this kind of judge, bundles by the names of such a part."""
-        place, folder = self._where(f"briefs/{judge}")
-        names = [name for name in place.names(folder) if BRIEFS.fullmatch(name)]
-        return names + self._bundled_briefs
+        place, above = self._where("briefs/")
+        names = [name for name in place.names(f"{above}{judge}") if BRIEFS.fullmatch(name)]
+        for folder in filter(_BUNDLES.fullmatch, place.folders(above.rstrip("/"))):
+            files = map(_MARKER.fullmatch, place.names(f"{above}{folder}"))
+            names += [f"{file[1]}-{folder}.parquet" for file in files if file and file[2] == "zip"]
+        return names
 
     def reusable_briefs(self, judge: str) -> list[str]:
         """The files where a shard may find briefs besides its own.
@@ -528,15 +523,6 @@ class Output(RunFiles):
                 match[2] != self.name or (name.endswith(self._own_end) and int(match[1]) < cuts[-1])
             )
         ]
-
-    @property
-    def _bundled_briefs(self) -> list[str]:
-        place, above = self._where("briefs/")
-        names = list[str]()
-        for folder in filter(_BUNDLES.fullmatch, place.folders(above.rstrip("/"))):
-            files = map(_MARKER.fullmatch, place.names(f"{above}{folder}"))
-            names += [f"{file[1]}-{folder}.parquet" for file in files if file and file[2] == "zip"]
-        return names
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
         if not self.has_part(f"briefs/{judge}/{file}"):
@@ -577,9 +563,7 @@ class Output(RunFiles):
             return []
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> str:
-        name = f"briefs/{judge}/{self.brief_file(shard)}"
-        self._write_table(name, tables.to_table(Brief, briefs))
-        return name
+        return self._write(f"briefs/{judge}/{self.brief_file(shard)}", Brief, briefs)
 
 
 def marker(folder: str, number: int) -> str:

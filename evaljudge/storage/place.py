@@ -74,8 +74,6 @@ def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
 
 
 class Place:
-    """A folder by path or URI."""
-
     def __init__(self, uri: str) -> None:
         from pyarrow import fs
 
@@ -103,10 +101,6 @@ class Place:
         if kind == "NotFound":
             self._refuse_no_bucket()
         return kind
-
-    def folder_with(self, name: str) -> str | None:
-        """The first folder in it that has a file of this name."""
-        return next((f for f in self.folders("") if self.kind(f"{f}/{name}") == "File"), None)
 
     def folders(self, folder: str) -> list[str]:
         """The names of the folders directly in a folder."""
@@ -223,7 +217,7 @@ class Place:
     def create(self, name: str, text: bytes) -> bool:
         """Write it, unless such a file exists: of two writers at the same time one succeeds."""
         if not self.is_local:
-            return self._objects.create(name, text)
+            return self._objects.put_if(name, text)
         if os.path.isdir(self._path(name)):
             raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away")
         with whole_file(self._path(name), only_new=True) as stream:
@@ -237,7 +231,7 @@ class Place:
                 self.write(name, changed(self.read(name)))
             return
         while not self.is_local and (there := self._objects.read(name)):
-            if self._objects.swap(name, there.mark, changed(there.content)):
+            if self._objects.put_if(name, changed(there.content), there.mark):
                 return
         raise UserError(f"{self.at(name)}: no such file")
 
@@ -311,17 +305,15 @@ class Place:
 
     def _try(self, name: str, work: Callable[[], R], action: str = "read") -> R:
         if not self.is_local:
-            if self.uri.startswith(HUB) and _is_offline():  # else it would be an empty folder
-                raise UserError(f"{self.uri}: HF_HUB_OFFLINE is set: unset it, or copy the files")
+            if self.uri.startswith(HUB):
+                from huggingface_hub import constants
+
+                if constants.HF_HUB_OFFLINE:  # else it would be an empty folder
+                    reason = "HF_HUB_OFFLINE is set: unset it, or copy the files"
+                    raise UserError(f"{self.uri}: {reason}")
             try:
                 return patiently(self.at(name), work)
             except ValueError as error:  # a path that is none there
                 raise UserError(f"{self.at(name)}: {first_words(error)}") from None
         with refusing_disk_errors(self._path(name), action):
             return work()
-
-
-def _is_offline() -> bool:
-    from huggingface_hub import constants
-
-    return bool(constants.HF_HUB_OFFLINE)

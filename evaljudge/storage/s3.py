@@ -93,16 +93,9 @@ class Objects(ABC):
         self._bucket, _, folder = uri.partition("://")[2].partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
 
-    def create(self, name: str, content: bytes) -> bool:
-        """Put it, unless something is there."""
-        return self._put(name, content, None)
-
-    def swap(self, name: str, mark: Any, content: bytes) -> bool:
-        """Replace what was read, unless it has changed since."""
-        return self._put(name, content, mark)
-
-    def _put(self, name: str, content: bytes, mark: Any) -> bool:
-        """Whether it was put; also true where the answer was lost and this content is there."""
+    def put_if(self, name: str, content: bytes, mark: Any = None) -> bool:
+        """Replace what had this mark when it was read; without one, put it unless something is
+        there. Also true where the answer was lost and this content is there."""
         if self._holds(name, content, mark):
             return True
         there = self.read(name)

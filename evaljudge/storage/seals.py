@@ -10,14 +10,8 @@ another run. A file and what proves it are written at once, whatever is killed i
 Parquet pages have checksums besides, as other readers know them. Files of earlier versions have no
 seal: of those it is only known that they can be read.
 
-A stage of a shard as one object: the files that it wrote, and last the receipt that they count.
-
-    commits/judge/00003.zip       verdicts/synthetic/00003.parquet  checks/synthetic/00003.parquet
-                                  measures/judge/rouge1/00003.parquet  commits/judge/00003.json
-    briefs/z1f0c9a2b/00003.zip    briefs/synthetic/00003-z1f0c9a2b.parquet
-                                  commits/prepare/00003.json
-
-It is a zip whose parts are not compressed. Each part has the name and the seal that it would have
+A stage of a shard as one object: the files that it wrote, and last the receipt that they count. It
+is a zip whose parts are not compressed. Each part has the name and the seal that it would have
 as a file of its own, as in runs of earlier versions. Its end, where the receipt and the directory
 lie, can be read without the rest.
 """

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
 """Columns that hold a mapping as JSON."""
+BUT_TOKENS: list[str] = [name for name in Verdict.__match_args__ if name != "tokens"]
+"""A verdict's columns without the last, which says what it cost."""
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -54,7 +56,7 @@ def to_table(kind: type[R], records: Iterable[R]) -> "pa.Table":
 
     if kind is Case:
         rows = list(map(_case_row, cast("Any", records)))
-        return pa.Table.from_pylist(rows, schema=_schemas()[kind])
+        return pa.Table.from_pylist(rows, schema=schema_of(kind))
     return _table(kind, list(records))
 
 
@@ -63,27 +65,24 @@ def score_tables(
 ) -> "list[pa.Table]":
     """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
     columns where any score has one."""
-    have_ends = any(score.low is not None for some in scores for score in some)
-    return [_score_table(some, signatures, have_ends) for some in scores]
-
-
-def _score_table(
-    scores: Sequence[Score], signatures: Mapping[str, str], have_ends: bool
-) -> "pa.Table":
     import pyarrow as pa
 
-    signed = [signatures.get(score.scorer, score.signature) for score in scores]
-    table = _table(Score, scores, signature=signed)
-    for name in ("low", "high") if have_ends else ():
-        table = table.append_column(name, pa.array(map(attrgetter(name), scores), pa.float64()))
-    return table
+    have_ends = any(score.low is not None for some in scores for score in some)
+    made = []
+    for some in scores:
+        signed = [signatures.get(score.scorer, score.signature) for score in some]
+        table = _table(Score, some, signature=signed)
+        for name in ("low", "high") if have_ends else ():
+            table = table.append_column(name, pa.array(map(attrgetter(name), some), pa.float64()))
+        made.append(table)
+    return made
 
 
 def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> "pa.Table":
     """`given_columns`: columns in place of the records' own."""
     import pyarrow as pa
 
-    schema = _schemas()[kind]
+    schema = schema_of(kind)
     columns = {
         name: given_columns.get(name) or _written(name, list(map(attrgetter(name), records)))
         for name in schema.names
@@ -101,12 +100,7 @@ def from_table(kind: type[R], table: "pa.Table") -> Iterator[R]:
 def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """The verdicts as they will be read again, without `tokens`."""
     table = _table(Verdict, list(verdicts))
-    return list(from_table(Verdict, table.select(but_tokens(Verdict))))
-
-
-def but_tokens(kind: type[R]) -> list[str]:
-    """All columns but the last, which says what a record cost."""
-    return [name for name in kind.__match_args__ if name != "tokens"]
+    return list(from_table(Verdict, table.select(BUT_TOKENS)))
 
 
 def _written(name: str, values: list[Any]) -> list[Any]:

@@ -5,7 +5,6 @@ synthetic-sampled-5.n10  trials synthetic-sampled-5.n10, ….n10#2, … (the fir
 direct                   trials direct · brief, direct · wordy (with several packs of prompts)
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, median, stdev
@@ -13,7 +12,7 @@ from statistics import fmean, median, stdev
 import numpy as np
 
 from evaljudge.agreement import Averaged, Level, agreements, averaged
-from evaljudge.agreement.rated import Codes, Floats, Text, codes
+from evaljudge.agreement.rated import Codes, Floats, Text, codes, is_repetition
 from evaljudge.analysis.costs import CostRow
 from evaljudge.analysis.run_scores import RunScores, aligned
 from evaljudge.config import AgreementConfig
@@ -23,8 +22,6 @@ from evaljudge.report.study import COUNTED, MethodCost, PooledValue
 from evaljudge.storage import Output
 
 Trials = dict[str, list[str]]  # the columns of each method's trials
-_DRAWS = re.compile(r"#|\.n\d+$")
-"""The names of scorers that are further trials, or of fewer draws."""
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 
 
@@ -79,7 +76,7 @@ class Columns:
         """Methods of fewer draws come before that of all; a method's trials keep their order."""
         for judge in judges:
             first, *others = judge.scorers
-            draws = [scorer for scorer in others if _DRAWS.search(scorer)]
+            draws = [scorer for scorer in others if is_repetition(scorer)]
             for scorer in [*(s for s in draws if not s.startswith(f"{first}#")), first]:
                 self.methods.setdefault(_named(scorer.partition("#")[0], label), [])
             for scorer in [*draws, first]:

@@ -64,6 +64,7 @@ class RunIndex(RunScores):
         self.selections = selections(run)
         self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)
         """The place of each text in the other run; -1: it has no such text."""
+        self.shared_texts = int((self._rows >= 0).sum())
 
     # what is asked of it
 
@@ -120,15 +121,6 @@ class RunIndex(RunScores):
         return RunPrompts(self.run.output)
 
     # the run beside it
-
-    def beside(self, text: Text) -> "tuple[RunIndex, int] | None":
-        """The run that is compared and the text's row in it, if there is one."""
-        row = self.other.row_of.get(text) if self.other else None
-        return None if self.other is None or row is None else (self.other, row)
-
-    @property
-    def shared_texts(self) -> int:
-        return int((self._rows >= 0).sum())
 
     @property
     def comparison(self) -> dict[str, Any]:
@@ -227,8 +219,7 @@ class RunSite:
         text = index.texts[row]
         selected = {name: [text] for name, column in index.selected.items() if column[row]}
         html = _shown(index, row, selected)
-        if its_place := index.beside(text):
-            other, there = its_place
+        if (other := index.other) and (there := other.row_of.get(text)) is not None:
             beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
             html += beside.format(one_line(other.run.out), _shown(other, there, {}))
         # Not as HTML: a page of its own, without the content policy, it must never be.

@@ -176,7 +176,7 @@ def test_a_slip_of_the_hand_is_warned_of(loop):
 def test_several_slips_are_found_among_thousands_of_values():
     rated = [("tone", number / 1000, f"c.csv:{number}") for number in range(5000)]
     odd = [("tone", 55.0, "c.csv:9000"), ("tone", 44.0, "c.csv:9001"), ("ease", 9.0, "c.csv:1")]
-    assert [said.partition(" is far")[0] for said in slips([*rated, *odd])] == [
+    assert [said.partition(" is far")[0] for said in slips([*rated, *odd], str)] == [
         "c.csv:9001: tone 44", "c.csv:9000: tone 55",
     ]  # fmt: skip
 
@@ -185,10 +185,11 @@ def test_several_slips_are_found_among_thousands_of_values():
     ("values", "odd"),
     [([4, 5, 55], True), ([5, 55], True), ([4, 5, 44], True),
      ([0, 1], False), ([0, 100], False), ([-1, 0, 1], False), ([1, 10], False), ([1, 2, 10], False),
+     ([0, 1, 10], False), ([0, 5, 55], True),
      ([4.67, 5, 1], False), ([80, 85, 20], False), ([2, 35, 60, 95], False)],
 )  # fmt: skip
 def test_a_slip_among_few_values(values, odd):
-    said = list(slips(("tone", float(value), "c.csv:1") for value in values))
+    said = list(slips((("tone", float(value), "c.csv:1") for value in values), str))
     assert len(said) == odd and all(f"tone {values[-1]} is far" in one for one in said)
 
 

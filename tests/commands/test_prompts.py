@@ -93,6 +93,15 @@ def test_the_prompts_and_their_numbers_are_those_of_a_run(config):
     assert times == len(asked)
 
 
+def test_the_tokens_of_thoughts_are_said_where_the_model_thinks(config):
+    model = {"source": "no/model", "thinking": {"tokens": 1200}}
+    wanted = config | {"model": model, "judges": ["direct", "geval"]}
+    thinks = {"Before that, the model thinks, in at most 1,200 tokens." in shown
+              for shown in blocks_of(said(wanted, judge="direct")).values()}  # fmt: skip
+    assert thinks == {False}
+    assert sum("in at most 1,200" in shown for shown in blocks_of(said(wanted)).values()) == 1
+
+
 def test_where_a_prompt_depends_on_a_reply(config):
     shown = blocks_of(said(config, judge="synthetic", axis="fluency"))
     extreme, between, compare = shown.values()

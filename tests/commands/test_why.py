@@ -58,9 +58,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def test_a_text_is_explained_once_for_each_axis_and_everyone_shows_it(run: Path) -> None:
+def test_a_text_is_explained_once_for_each_axis_and_everyone_shows_it(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scores, critics = build.stored(run / "scores"), Critics()
     found = why(WhyOptions(str(run), "d7", "A"), critics)
+    words = sum(len(prompt.split()) for prompt in critics.prompts)
+    took = f"{words:,} prompt tokens and 2 generated, which no total of the run has"
+    assert capsys.readouterr().err.endswith(f"\n{took}\n")
     assert [c.axis for c in sorted(found.found, key=lambda c: c.value)] == [
         c.axis for c in found.found
     ] and {c.axis for c in found.found} == {"fluency", "relevance"}

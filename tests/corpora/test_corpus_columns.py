@@ -79,6 +79,20 @@ def test_likely_and_dotted_names_are_found(tmp_path):
     assert opened(path) == ((), {"ease": 2.0, "tone": 4.0})
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_key_inside_another_is_mapped(tmp_path, form):
+    row = {"source": "Rain fell.", "system": "A", "text": "Rain.", "meta": {"id": "d1", "tone": 4}}
+    columns = {"meta.id": "doc_id", "meta.tone": "ratings.tone"}
+    assert opened(written(tmp_path, form, [row]), columns) == ((), {"tone": 4.0})
+    with pytest.raises(UserError, match="unknown column 'meta.ids'"):
+        opened(written(tmp_path, form, [row]), {"meta.ids": "doc_id"})
+
+
+def test_of_two_for_the_source_the_longer_is_proposed(tmp_path):
+    row = {"document": "doc-17", "article": "Rain fell for days.", "system": "A", "text": "Rain."}
+    assert unread_columns(written(tmp_path, "csv", [row])).likely() == {"article": "source"}
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -162,7 +176,7 @@ def test_a_command_advises_its_own_options(tmp_path):
     path = written(tmp_path, "csv", [FLAT | {"gold": "It rained.", "human tone": 4}])
     with open_corpus(source_of(path, "generic", None, None)) as corpus:
         rating, likely = corpus.unread
-    assert rating.endswith("give `--column 'human tone=ratings.tone'`")
+    assert "give `--column 'human tone=ratings.AXIS'`, where AXIS is the name" in rating
     assert likely.endswith("give `--column gold=references`")
     twice = written(tmp_path, "jsonl", [FLAT, FLAT])
     for file, given, said in (

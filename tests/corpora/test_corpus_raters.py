@@ -48,6 +48,18 @@ def test_csv_cells_hold_lists_as_json(read, tmp_path, head, cells):
     assert (got.ratings, got.raters) == (AS_READ.ratings, AS_READ.raters)
 
 
+def test_named_raters_have_a_place_each(read, tmp_path):
+    path = tmp_path / "c.jsonl"
+    given = [{"x": {"anna": 5, "ben": 4}}, {"x": {"ben": 3}}, {"x": {"cy": 2, "anna": None}}]
+    rows = [ROW | {"system": f"{n}", "ratings": ratings} for n, ratings in enumerate(given)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    corpus = read(path)
+    assert [text.raters["x"] for text in corpus.cases[0].candidates] == [
+        (5.0, 4.0), (nan, 3.0), (nan, nan, 2.0),
+    ]  # fmt: skip
+    assert corpus.absent_ratings == 1
+
+
 TINY = Fraction(5e-324)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

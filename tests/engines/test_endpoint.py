@@ -345,7 +345,7 @@ def thinking(ask: Ask) -> Reply:
     return changed(well(ask), message={"content": "", "reasoning": "Hm"}) if ask.body else well(ask)
 
 
-CHARACTERS = {"<|user|>": 1, "<|assistant|>": 2, "</s>": 3, "</think>": 4}
+CHARACTERS = {"<|user|>": 1, "<|assistant|>": 2, "</s>": 3, "</think>": 4, "<|end|>": 5}
 """Of a tokenizer in which all others are letters."""
 THOUGHTS = {"good": {"Better": 0.8, "Worse": 0.1, "Similar": 0.1},
             "bad": {"Better": 0.2, "Worse": 0.7, "Similar": 0.1}}  # fmt: skip
@@ -362,7 +362,8 @@ def as_words(ids: list[int]) -> str:
 
 
 def by_ids(ask: Ask) -> Reply:
-    """A server of token ids, of whose two thoughts one is ended and one is cut."""
+    """A server of token ids, of whose two thoughts one is ended and one is cut, by another end of
+    a turn than its template shows."""
     body, route = ask.body, ask.path.rpartition("/")[2]
     if route == "models":
         return Reply({"data": [{"id": MODEL}]})
@@ -377,9 +378,9 @@ def by_ids(ask: Ask) -> Reply:
         reply |= {"prompt_text": text, "prompt_token_ids": as_letters(text)}
         return Reply(reply | {"choices": [{"message": {}, "finish_reason": "length"}]})
     if body.get("return_token_ids"):
-        said = ["good</think>", "bad"]
         choices = [
-            {"text": t[:4], "token_ids": as_letters(t), "finish_reason": "stop"} for t in said
+            {"text": t, "token_ids": as_letters(t + end), "finish_reason": "stop"}
+            for t, end in (("good", "</think>"), ("bad", "<|end|>"))
         ]
         return Reply(reply | {"choices": choices})
     before, _, tail = as_words(body["prompt"]).rpartition("</think>\n\n")

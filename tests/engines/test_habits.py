@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig, load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
-from evaljudge.engines.source import Thinking
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.engines.template import (
     DATE,
     ChatTemplate,
@@ -27,6 +28,7 @@ from evaljudge.judges import make_judges
 from evaljudge.model.asks import Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Document
+from evaljudge.runs.job import make_job
 from tests.build import config, document, jsonl
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 from tests.lazily import Lazily
@@ -260,7 +262,7 @@ def test_thinking_that_cannot_be(model, said):
 def test_what_is_written_is_known_by_the_model_without_its_thoughts():
     """So judges with and without thoughts share their briefs, and are two models nevertheless."""
     plain = Identity("m", "r", {}, {})
-    thinks = replace(plain, thinking=Thinking(tokens=8).asked)
+    thinks = replace(plain, thinking={"tokens": 8})
     assert thinks.as_key() == plain.as_key()
     (entities,) = make_judges({"entities": {}}, load_task("summary"))
     (rubric,) = entities.parts()
@@ -271,6 +273,29 @@ def test_what_is_written_is_known_by_the_model_without_its_thoughts():
     assert thinks.as_fingerprint() != plain.as_fingerprint()
     said = json.loads(json.dumps(thinks.as_fingerprint()))
     assert Identity.known(said) == thinks
+
+
+def test_a_judge_s_own_model_may_drop_the_thoughts_that_the_common_one_keeps():
+    kept, dropped = ({"source": "m", "thinking": {"tokens": 8, "keep": k}} for k in (True, False))
+    judges = {"geval": {}, "silent": {"judge": "geval", "model": dropped}}
+    job = make_job(
+        load_config({"corpus": "c", "out": "o", "model": kept, "judges": judges}), ScriptedEngines()
+    )
+    keeps = {p.judges[0].name: p.model.source.thinking.keep for p in job.panels}
+    assert keeps == {"geval": True, "silent": False}
+    assert "keep" not in job.model.identity.thinking
+
+
+def test_a_writer_that_has_nothing_to_think_about_is_refused_thoughts():
+    thinks = {"source": "w", "thinking": {"tokens": 8}}
+
+    def made(**judges: Any) -> Any:
+        spec = {"corpus": "c", "out": "o", "model": "m", "writer": thinks, "judges": judges}
+        return make_job(load_config(spec), ScriptedEngines())
+
+    assert made(entities={}).writer.source.thinking.tokens == 8, "it chooses for the rubric"
+    with pytest.raises(UserError, match=r"^writer\.thinking: a writer writes without a thought"):
+        made(geval={}, entities={"match": "embedding", "encoder": "e"})
 
 
 def test_least_mass_does_not_bind_a_run():
@@ -311,5 +336,5 @@ def test_a_template_that_drops_the_message_is_refused(thinker):
 def test_a_model_without_a_template_completes(tiny):
     tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny("bytes", False)))
     template = read_template(tokeniser, None, frozenset())
-    ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)
-    assert tokeniser.hf.decode(ids) == "Which is better?\n\nAnswer:"
+    rendered = template.render(Prompt(("Which is better?",)), tokeniser, 0, inf)
+    assert tokeniser.hf.decode(rendered.ids) == "Which is better?\n\nAnswer:"

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Sequence
+from math import inf
 from random import Random
 from typing import Any
 
@@ -65,7 +66,8 @@ def test_a_harmless_prompt_is_tokenised_as_the_template_would(tiny, pieces):
     tokeniser = Tokeniser(transformers.AutoTokenizer.from_pretrained(tiny(pieces)))
     template = read_template(tokeniser, {}, frozenset())
     prompt = compare("The river rose after rain.", "A flood closed the bridge.")
-    ids, head = template.around(prompt, tokeniser)
+    rendered = template.render(prompt, tokeniser, 0, inf)
+    ids, head = rendered.ids, rendered.head
     turns = [{"role": "user", "content": prompt.text}]
     wanted = tokeniser.hf.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
     assert tokeniser.hf.decode(ids) == tokeniser.hf.decode(tokeniser.marked(wanted))
@@ -103,7 +105,8 @@ def test_the_token_counter_counts_as_the_whole_prompts_ids_do(tiny, pieces, chat
     for _ in range(300):
         parts = tuple(random.choices(texts, k=random.randrange(1, 8)))
         prompt = Prompt(parts, head=random.randrange(len(parts) + 1))
-        ids, head = template.around(prompt, tokeniser)
+        rendered = template.render(prompt, tokeniser, 0, inf)
+        ids, head = rendered.ids, rendered.head
         wanted = Spent(len(ids), 0, 1, Blocks(size).of(ids), head // size, size)
         assert token_counter(prompt) == (wanted,)
 

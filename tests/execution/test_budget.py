@@ -7,7 +7,7 @@ from typing import Any
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.budget import NOTHING, Budget, Paying
-from evaljudge.model.asks import UNASKED, Prompt, Spent, Weighed
+from evaljudge.model.asks import UNASKED, Options, Prompt, Spent, Weighed
 
 ONE = (1.0, 10.0, 0.0)
 
@@ -46,3 +46,11 @@ async def test_an_ask_with_thoughts_may_cost_what_they_do():
     mine = partial(Budget((inf, inf, inf), NOTHING).take, ""), None
     paying = Paying(Scripted(), mine, (0, 0, 0), 0, since=0, thoughts=(4, 50))  # type: ignore[arg-type]
     assert paying._cost_of_one([Prompt(("x" * 100,))])[1] == 100 + 4 * (100 + 2 * 50)
+
+
+async def test_answers_are_drawn_where_a_run_has_a_cap():
+    budget = Budget((inf, inf, inf), NOTHING)
+    mine = partial(budget.take, ""), partial(budget.settle, "")
+    paying = Paying(Scripted(), mine, (0, 0, 0), 0, since=0)
+    (reply,) = await paying.choose([Prompt(("x",))], Options(("Yes", "No")), samples=3)
+    assert len(reply.samples) == 3

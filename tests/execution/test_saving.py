@@ -14,6 +14,7 @@ import pytest
 
 import evaljudge
 from evaljudge.engines import ModelSource
+from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import Ended, EngineDead
 from evaljudge.execution import shards
@@ -186,3 +187,5 @@ def test_how_many_shards_a_worker_has_in_hand(cases, at_once, monkeypatch):
     monkeypatch.undo()
     shards = [Shard(n, count, count) for n, count in enumerate(cases)]
     assert shards_at_once(shards, ModelSource("m")) == at_once
+    served = ModelSource("m", endpoint=Endpoint(url="http://localhost/v1"))
+    assert shards_at_once(shards, served) == 4 * at_once

@@ -12,7 +12,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here, Note
 from evaljudge.execution.local import LocalNotes
-from evaljudge.execution.protocol import Assignment, Order
+from evaljudge.execution.protocol import Assignment, Order, PassedOn
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
 from evaljudge.metrics import Value
@@ -21,6 +21,7 @@ from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard
+from evaljudge.text import CERTAIN
 from tests.build import done
 
 SHARD = Shard(3, 2, 3)
@@ -126,6 +127,15 @@ def test_what_cannot_be_measured_costs_no_verdict(out):
         assert do(job, Listening(), order)[1]["measured"] == measured
         assert len(list(output.verdicts("synthetic", SHARD))) == 3
     assert [score.value for score in output.measures("judge/words", SHARD)] == [1, 1, 1]
+
+
+def test_nothing_is_written_or_asked_about_texts_that_are_not_passed_on(out):
+    some = PassedOn("synthetic", frozenset({PassedOn.key("d1", "B")}))
+    job, model = assignment(out, passed_on=some), Listening()
+    _, judged = do(job, model, Order(SHARD, ["prepare", "judge"], {}))
+    assert len(model.written) == judged["asked"]["synthetic"]["tokens"]["asks"] == 3
+    reasons = {(v.doc_id, v.system): v.reason for v in job.output.verdicts("synthetic", SHARD)}
+    assert reasons == {("d1", "A"): CERTAIN, ("d1", "B"): "", ("d2", "A"): CERTAIN}
 
 
 def test_briefs_left_by_a_stage_that_was_cut_are_kept(out):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from math import inf
 from random import Random
 from typing import Any
 
@@ -95,9 +96,14 @@ def engine(tmp_path_factory):
     return tokeniser, read_template(tokeniser, {}, frozenset())
 
 
-def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):
-    """Token for token: what the judge renders and the engine encodes, and what is taught."""
+@pytest.fixture(scope="module")
+def read(engine):
     tokeniser, template = engine
+    return lambda prompt: list(template.render(prompt, tokeniser, 0, inf).ids)
+
+
+def test_a_lesson_is_the_prompt_that_the_engine_asks(read):
+    """Token for token: what the judge renders and the engine encodes, and what is taught."""
     pack = load_task("summary", prompts="nano").pack
     random = Random(1)
     lesson, report = Teacher(TOKENIZER).extreme(random, count=1), make_report(Random(1), "train")
@@ -107,12 +113,11 @@ def test_a_lesson_is_the_prompt_that_the_engine_asks(engine):
         for axis in ("coherence", "consistency", "fluency", "relevance")
         for extreme in ("best", "worst")
     ]  # fmt: skip
-    assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in rendered]
+    assert taught_prompt(lesson) in map(read, rendered)
 
 
 @pytest.mark.parametrize("kind", ["comparison", "ladder"])
-def test_questions_are_taught_as_they_are_asked(kind, engine):
-    tokeniser, template = engine
+def test_questions_are_taught_as_they_are_asked(kind, read):
     taught = taught_prompt(getattr(Teacher(TOKENIZER), kind)(Random(2)))
     asked = TOKENIZER.decode(taught, skip_special_tokens=False)
     report, target = (
@@ -128,11 +133,10 @@ def test_questions_are_taught_as_they_are_asked(kind, engine):
     words = {"axis": axis, "description": "d", "number": "1", "exchanged": ""}
     pack = load_task("summary", prompts="nano").pack
     prompt = pack.render(name, given | {"references": references}, **words)
-    assert taught == list(template.around(prompt, tokeniser)[0])
+    assert taught == read(prompt)
 
 
-def test_a_checklist_is_taught_as_it_is_asked_and_written(engine):
-    tokeniser, template = engine
+def test_a_checklist_is_taught_as_it_is_asked_and_written(read):
     pack, teacher = load_task("summary", prompts="nano").pack, Teacher(TOKENIZER)
     lesson = teacher.checklist(Random(2))
     asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
@@ -141,7 +145,7 @@ def test_a_checklist_is_taught_as_it_is_asked_and_written(engine):
     )[0]
     given = {"source": report.strip(), "target": target.strip(), "question": question.strip()}
     prompt = pack.render("checklist.ask", given)
-    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+    assert taught_prompt(lesson) == read(prompt)
     numbered = [token.number for token in lesson.stem if token.number]
     assert numbered == sorted(numbered) and set(numbered) == {1, 2, 3, 4}
     for seed in range(4):
@@ -151,7 +155,7 @@ def test_a_checklist_is_taught_as_it_is_asked_and_written(engine):
         assert json.loads(written) == {"questions": [f" {one}" for one in checklist(axis)]}
         prompts = [pack.render("checklist.write", {"source": source}, axis=axis)
                    for source in (report.text, None)]  # fmt: skip
-        assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in prompts]
+        assert taught_prompt(lesson) in map(read, prompts)
 
 
 def test_a_rating_is_taught_as_it_is_asked_with_steps_and_without(engine):

@@ -12,7 +12,7 @@ from evaljudge.analysis.costs import CostRow, Price
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.telling import BINS, Spread
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_findings
+from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_report
 from evaljudge.report.pictures import MOST_ROWS
 from evaljudge.sections import BarRow, Bars, Named, Picture, Point, Points, Section, Table, merged
 from evaljudge.storage import Place
@@ -54,7 +54,7 @@ def drawings(text: str, label: str) -> list[ElementTree.Element]:
 
 def test_they_are_read_back_as_they_were_written(findings, tmp_path):
     given = section(bars("a", "b"), points(), bars("c", least=-1.0, is_change=True))
-    write_findings(Place(str(tmp_path)), with_sections(findings, given))
+    write_report(Place(str(tmp_path)), with_sections(findings, given))
     written = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     (found,) = read_findings(written.get).judged.sections
     assert found == given

@@ -17,7 +17,6 @@ from evaljudge.agreement.rated import Key
 from evaljudge.analysis import selection
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.selection import (
-    NONE_FOUND,
     Found,
     Target,
     highest,
@@ -68,12 +67,13 @@ def rouge(**asked: float) -> Condition:
 
 
 def select(
-    output: Output, shards: list[Shard], rules: list[Selection], found: Found = NONE_FOUND
+    output: Output, shards: list[Shard], rules: list[Selection], found: Found | None = None
 ) -> list[Selected]:
     columns = defaultdict[Key, Column](lambda: Column(is_whole=True))
     for score in chain.from_iterable(map(output.scores, shards if top_scales(rules) else ())):
         columns[score.scorer, score.axis].add(score, is_kept=False)
-    return selection.select(output, shards, rules, tops_of(rules, columns), found, output.ahead)
+    tops = tops_of(rules, columns)
+    return selection.select(output, shards, rules, tops, found or {}, output.ahead)
 
 
 def rule(name: str, *conditions: Condition) -> Selection:

@@ -92,6 +92,11 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert bench.counted()["choose l"] == row.passed_on + row.drawn - known["taken_over"]
     assert row.saved == TEXTS - bench.counted()["choose l"]
     assert bench.counted()["write l"] == 1, "its briefs are written once"
+    ended = json.loads((bench.out / "run.json").read_text())
+    costs = [each for each in came.findings["costs"] if each.judge == "large"]
+    asked = bench.counted()
+    assert ended["total"]["asks"] == asked.total()
+    assert sum(each.asks for each in costs) == asked["choose l"] + asked["write l"]
     scores = {(s["scorer"], s["doc_id"], s["system"]): s for s in bench.rows("scores")}
     for (scorer, *text), score in scores.items():
         if scorer == "cascade":

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
 from evaljudge.runs import binding
 from evaljudge.runs.asked import tokens_of
 from evaljudge.runs.binding import MOST_TOKENS, bind_and_cut, cut_by_cost
@@ -59,6 +60,13 @@ def test_the_cut_depends_on_the_corpus_and_on_what_is_asked(tmp_path, monkeypatc
     assert cases_of(tmp_path, rows, **metrics) == [4] * 75
 
 
+def test_texts_that_stand_alone_are_refused_where_they_are_compared(tmp_path):
+    rows, pairs = [build.document(n, "A" * (n < 3)) for n in range(4)], {"judges": {"pairs": {}}}
+    with pytest.raises(UserError, match=r"no document of .* has two: give each document"):
+        cases_of(tmp_path, rows, **pairs)
+    assert cases_of(tmp_path, [build.document(4), *rows], **pairs) == [1] * 5
+
+
 def test_few_documents_are_a_shard_each_and_many_are_large_shards(tmp_path, monkeypatch):
     monkeypatch.setattr(binding, "MOST_CASES", 8)
     assert cases_of(tmp_path, [build.document(n) for n in range(36)]) == [1] * 36
@@ -70,8 +78,8 @@ def test_what_a_cache_holds_costs_nothing_again():
 
     def cost(*texts: str, source: str) -> float:
         config = build.config(Path(), judges={"direct": {}})
-        judges = make_job(load_config(config), ScriptedEngines()).judges
-        return tokens_of(judges, build.case(*texts, source=source))
+        job = make_job(load_config(config), ScriptedEngines())
+        return tokens_of(job, build.case(*texts, source=source))
 
     source = "The river rose. " * 500
     one, two = (cost(*texts, source=source) for texts in (["a"], ["a", "b"]))

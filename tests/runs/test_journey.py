@@ -106,6 +106,8 @@ def test_levels_that_exist_are_reused(bench, before, after, new):
         ({"seed": 1}, "seed is 0 there, 1 here"),
         ({"axes": ["fluency"]}, "task.axes.relevance"),
         ({"writer": "other"}, "writer"),
+        ({"model": "other", "seed": 1}, "seed is 0 there, 1 here. Take another `out`, or"),
+        ({"model": "other", "seed": 1, "judges": synthetic(5)}, "here (and 1 more). Take another"),
     ],
 )
 def test_another_run_into_the_same_folder_is_refused(bench, changes, named):
@@ -133,6 +135,12 @@ def test_what_an_extension_wants(bench):
         bench.asked(extend=True)
     with pytest.raises(UserError, match="add what is new .* with `evaljudge run --extend`"):
         bench.asked()
+    bench.corpus([case(n) for n in range(4)])
+    bench.asked()
+    bench.corpus([case(n) for n in range(5)])
+    with pytest.raises(UserError, match="asked enough"):
+        evaljudge.run(bench.config(), engines=Noting(bench.log, 0), extend=True)
+    assert bench.asked(extend=True) == {"write m": 6, "choose m": 12}, "one that was cut goes on"
 
 
 def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench):
@@ -143,6 +151,9 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench):
     with pytest.raises(UserError, match="cannot be loaded"):
         evaljudge.run(bench.config(), engines=Broken(bench.log))
     assert "bound to another" not in planned_text(bench.config(seed=1), engines=bench.engines)
+    (bench.out / "shards.json").unlink()
+    plan = evaljudge.plan(bench.config(), engines=bench.engines)
+    assert plan.total.asks == sum(WHOLE.values()), "one that was not cut yet lacks all"
 
 
 @BOTH

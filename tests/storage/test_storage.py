@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
-from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
+from evaljudge.records import Brief, Candidate, Case, Critique, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard
 from evaljudge.storage.files import Panel
 from evaljudge.storage.place import locate
@@ -64,6 +64,13 @@ def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path):
         ("j", "j's"),
         ("m", "signed"),
     }
+
+
+def test_a_critique_is_found_by_its_score(tmp_path):
+    output, score = Output(str(tmp_path)), Score("d", "A", "j", "a", 2.0)
+    output.keep_critique(score, why := Critique("d", "A", "j", "a", 2.0, "m", TEXT))
+    assert output.critiques([replace(score, system="B"), score]) == [why]
+    assert output.critiques([replace(score, value=3.0)]) == [], "it explained another score"
 
 
 def test_cases_of_before_raters_were_kept_are_still_read(tmp_path):

@@ -200,7 +200,7 @@ def test_a_use_that_fails_for_too_long_is_given_up(use, fault, s3, s3_proxy, pat
     [
         lambda place: place.write("a", b"x"),
         lambda place: S3Objects(place.uri).read("a"),
-        lambda place: S3Objects(place.uri).create("a", b"x"),
+        lambda place: S3Objects(place.uri).put_if("a", b"x"),
     ],
 )
 def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(use, refused, monkeypatch, s3):

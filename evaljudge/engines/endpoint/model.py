@@ -132,7 +132,7 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         body |= {"return_token_ids": True} | self._form(how, ends)
         reply = await self._ask(asked, how.max_tokens, **body)
         with reading():
-            thoughts = [(as_ids(c["token_ids"]), str(c["text"])) for c in reply["choices"]]
+            thoughts = [(_thought(c, ends), str(c["text"])) for c in reply["choices"]]
         begun = [thinker.closed(asked, ids) for ids, _ in thoughts]
         several = {each.ids: each for each in begun}
         read = {ids: await self._read_exactly(each, labels) for ids, each in several.items()}
@@ -267,6 +267,13 @@ class EndpointModel(Prepared[CompiledOptions | None]):
 
 def _prompt(asked: Asked | Ids) -> Ids | str:
     return asked.ids if isinstance(asked, Rendered) else asked
+
+
+def _thought(choice: Json, ends: frozenset[int]) -> Ids:
+    """The ids of a thought, without a token of which only the server knows that it ends a turn."""
+    ids = as_ids(choice["token_ids"])
+    is_other = choice["finish_reason"] == "stop" and not ends & {*ids[-1:]}
+    return ids[:-1] if is_other else ids
 
 
 def _alike(one: TopTokens, other: TopTokens) -> bool:

@@ -203,9 +203,8 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
         return None
     texts.is_probing = False
     exact = f"exact to {source.exactness or 0:g} by token ids"
-    served = (name, str(reply.get("model", "")), exact, template, texts)
-    served_by = Served(*served, asked.chat, asked.reply or "", is_chat=False, context=context)
-    return replace(served_by, thinker=thinker)
+    served = (name, str(reply.get("model", "")), exact, template, texts, asked.chat)
+    return Served(*served, asked.reply or "", is_chat=False, context=context, thinker=thinker)
 
 
 def _by_text(client: Client, source: ModelSource, name: str) -> Served:

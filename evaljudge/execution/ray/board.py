@@ -88,8 +88,6 @@ class Taken(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What the board tells the driver."""
-
     board: str
     waiting: int
     events: Sequence[tuple[Any, ...]]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import astuple, replace
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
@@ -34,13 +34,6 @@ from evaljudge.execution.ray.session import import_ray, ray_session
 from evaljudge.execution.ray.worker import Ending, Measurer, Worker
 from evaljudge.execution.shards import shards_at_once
 from evaljudge.storage import Shard, expect_answers
-
-
-class Pool(NamedTuple):
-    workers: int
-    turns: int
-    """That each worker has at a time."""
-    taking: Placement
 
 
 class RayExecutor(Executor):
@@ -106,11 +99,12 @@ class RayExecutor(Executor):
         with ray_session(workers):
             taking = place(workers, assignment.source.gpus_per_engine, ray_cluster())
             watch(Event("loading"))
-            with reading_board(map(_given, orders), watch, budget, may_copy=True) as reader:
+            given = ((order.shard.number, list[str](order.stages), str(order)) for order in orders)
+            with reading_board(given, watch, budget, may_copy=True) as reader:
                 made = LOADING_KILLS, Worker, assignment, taking.gpus, budget is not None
                 turns = shards_at_once([order.shard for order in orders], assignment.source)
-                packed, pool = _counted(reader.board, *made), Pool(most, turns, taking)
-                _take_turns(_turns("the workers", packed, pool), reader)
+                packed = _counted(reader.board, *made)
+                _take_turns(_turns("the workers", packed, most, turns, taking), reader)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
@@ -120,10 +114,11 @@ class RayExecutor(Executor):
             (shard.number, ["measure"], json.dumps([astuple(shard), list(names)]))
             for shard, names in lacking.items()
         )
-        pool = Pool(min(self._cpus(), len(lacking)), 1, Placement(0, 1))
+        most = min(self._cpus(), len(lacking))
         with reading_board(orders, watch, may_copy=False) as reader:
             packed = _counted(reader.board, MEASURING_KILLS, Measurer, measuring)
-            _take_turns(_turns("the workers that measure", packed, pool), reader)
+            turns = _turns("the workers that measure", packed, most, 1, Placement(0, 1))
+            _take_turns(turns, reader)
 
     def _cpus(self) -> int:
         """All CPUs there are, or as many as may be wanted of an autoscaler."""
@@ -188,12 +183,10 @@ def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tupl
     return packed, board, pickle.dumps((UserError(refusal), False))
 
 
-def _given(order: Order) -> tuple[int, list[str], str]:
-    return order.shard.number, list(order.stages), str(order)
-
-
-def _turns(who: str, packed: tuple[Any, ...], pool: Pool) -> Generator[Ending, None, None]:
-    """How each turn ended.
+def _turns(
+    who: str, packed: tuple[Any, ...], workers: int, turns: int, taking: Placement
+) -> Generator[Ending, None, None]:
+    """How each turn ended; `turns`: that each worker has at a time.
 
     All workers are asked for at once: those without a machine wait for it, which tells an
     autoscaler how many to start, and of which labels. A worker that is lost is started again
@@ -202,15 +195,13 @@ def _turns(who: str, packed: tuple[Any, ...], pool: Pool) -> Generator[Ending, N
     import ray
 
     _prepare_ray_data()
-    rows = [{"turn": turn} for turn in range(pool.workers * pool.turns)]
+    rows = [{"turn": turn} for turn in range(workers * turns)]
     actors = ray.data.ActorPoolStrategy(
-        size=pool.workers,
-        max_tasks_in_flight_per_actor=pool.turns,
-        max_concurrent_calls_per_actor=pool.turns,
+        size=workers, max_tasks_in_flight_per_actor=turns, max_concurrent_calls_per_actor=turns
     )
     made = {"fn_constructor_args": packed, "batch_size": 1, "compute": actors}
-    turns = ray.data.from_items(rows, override_num_blocks=len(rows))
-    done = turns.map_batches(CountedWorker, **made, **pool.taking.ray_options)
+    items = ray.data.from_items(rows, override_num_blocks=len(rows))
+    done = items.map_batches(CountedWorker, **made, **taking.ray_options)
     try:
         for row in done.iter_rows():
             yield pickle.loads(row["ending"])

@@ -13,7 +13,7 @@ this module. An autoscaler that lives elsewhere (Kubernetes) is known by the lab
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -101,9 +101,10 @@ class Placement:
 
 def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Placement:
     """What each worker takes; a UserError where `min` of them can never run."""
-    gpus = _gpus(workers, gpus_per_engine, cluster)
-    cpus = _cpus(workers, gpus, cluster) if workers.cpus == "auto" else workers.cpus
-    placement = _placement(workers, gpus, cpus)
+    gpus, kind = _gpus(workers, gpus_per_engine, cluster), workers.accelerator_type
+    placement = Placement(gpus, 1, kind, tuple(workers.selectors), workers.memory)
+    cpus = _cpus(workers.max, placement, cluster) if workers.cpus == "auto" else workers.cpus
+    placement = replace(placement, cpus=cpus)
     if cluster.hidden:
         return placement
     if not any(map(placement.workers_on, cluster.kinds)):
@@ -119,11 +120,6 @@ def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Pla
             f"this cluster has or could add room for {most:g}"
         )
     return placement
-
-
-def _placement(workers: WorkersConfig, gpus: float, cpus: float) -> Placement:
-    kind, selectors, memory = workers.accelerator_type, tuple(workers.selectors), workers.memory
-    return Placement(gpus, cpus, kind, selectors, memory)
 
 
 def _meets(node: Resources, selector: Mapping[str, str]) -> bool:
@@ -169,14 +165,14 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> flo
     return 0.0
 
 
-def _cpus(workers: WorkersConfig, gpus: float, cluster: Cluster) -> float:
+def _cpus(most_workers: int, placement: Placement, cluster: Cluster) -> float:
     """`auto`: as many as an engine uses, unless fewer workers could run then than with one each."""
+    gpus = placement.gpus
     largest = max((node.get("CPU", 0) for node in cluster.kinds), default=0)
     most = int(min(largest, CPUS_PER_GPU * max(1, gpus) if gpus else largest))
 
     def workers_with(cpus: int) -> float:
-        placement = _placement(workers, gpus, cpus)
-        return min(workers.max, _most_workers(placement, cluster))
+        return min(most_workers, _most_workers(replace(placement, cpus=cpus), cluster))
 
     wanted = workers_with(1)
     fitting = (cpus for cpus in range(most, 1, -1) if wanted and workers_with(cpus) == wanted)

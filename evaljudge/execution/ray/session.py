@@ -79,21 +79,17 @@ def _connect(workers: WorkersConfig) -> None:
     """Ray would end the process at SIGTERM in its own way: without a word, with another code."""
     before = signal.getsignal(signal.SIGTERM)
     try:
-        if named := os.environ.get("RAY_ADDRESS"):
-            _connect_to(named)
-        else:
+        if not (address := os.environ.get("RAY_ADDRESS")):
             _start(workers)
+            return
+        _refuse_silence(address)
+        try:
+            _init(address="auto")
+        except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
+            raise UserError(f"RAY_ADDRESS: {address}: {error}") from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
-
-
-def _connect_to(address: str) -> None:
-    _refuse_silence(address)
-    try:
-        _init(address="auto")
-    except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
-        raise UserError(f"RAY_ADDRESS: {address}: {error}") from error
 
 
 def _start(workers: WorkersConfig) -> None:

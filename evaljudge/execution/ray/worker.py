@@ -35,7 +35,7 @@ from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import Assignment, Event, Measuring, Order, Receipt
 from evaljudge.execution.ray.board import Taken
 from evaljudge.execution.shards import ShardWork, Superseded
-from evaljudge.storage import Shard, Stage, expect_answers
+from evaljudge.storage import Shard, expect_answers
 
 COUNTERS = {
     "evaljudge_cases": ("Cases done.", ("stage",)),
@@ -179,9 +179,6 @@ class Worker(TurnTaker):
         self._refusal: UserError | GivenUp | None = None
         name = self._name
 
-        async def may_commit(shard: int, stage: Stage) -> Any:
-            return await board.may_commit.remote(name, shard, stage)
-
         def tell(events: Sequence[Event]) -> None:
             board.post.remote(name, list(map(tuple, events)))
 
@@ -192,7 +189,7 @@ class Worker(TurnTaker):
                 self._here,
                 gpus=gpus,
                 tell=tell,
-                may_commit=may_commit,
+                may_commit=partial(board.may_commit.remote, name),
                 budget=budget if is_capped else None,
             )
             tell([Event("loaded")])
@@ -231,22 +228,18 @@ class Measurer(TurnTaker):
 
 
 class BoardNotes:
-    """The notes of attempts, on the board."""
-
     def __init__(self, board: Any) -> None:
         self._board = board
 
     def attempt(self, name: str) -> dict[str, Any]:
-        return dict(_answer(self._board.attempt.remote(name)))
+        import ray
+
+        return dict(ray.get(self._board.attempt.remote(name)))
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
-        _answer(self._board.note_attempt.remote(name, dict(note)))
+        import ray
 
-
-def _answer(asked: Any) -> Any:
-    import ray
-
-    return ray.get(asked)
+        ray.get(self._board.note_attempt.remote(name, dict(note)))
 
 
 def _here(node: str, notes: BoardNotes) -> Here:

@@ -89,10 +89,6 @@ class Checklist(OneQuestion):
         return {"fitted": self.settings.fitted}
 
     @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.fitted_to_people]
-
-    @property
     def fitted_to_people(self) -> Sequence[str]:
         return [f"{self.name}.fitted"] if self.settings.fitted else []
 

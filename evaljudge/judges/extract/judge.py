@@ -127,11 +127,6 @@ def _recall(sentence: Sequence[Grams], missing: Sequence[Grams], text: Sequence[
     return sum((part & still).total() / max(1, whole.total()) for part, still, whole in each)
 
 
-def most_probable(p: Mapping[str, float]) -> float:
-    """The rating that a model would write without sampling; the lowest of equals."""
-    return float(max(p, key=lambda rating: p[rating]))
-
-
 class ExtractSettings(Settings):
     extract: By | Literal["none"] = "rouge1+2"
     budget: Annotated[int, Field(gt=0)] = 1024
@@ -167,10 +162,6 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         self._settings = chosen = read_settings(ExtractSettings, settings, f"judges.{name}")
         unused, shown = ["budget"] if chosen.extract == "none" else [], ["source", "target"]
         super().__init__(name, chosen, task, "extract.rate", shown, unused=unused)
-
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.other_readings]
 
     meanings = {
         "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
@@ -221,8 +212,10 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
+        """The mean, and the rating that a model would write without sampling; the lowest of
+        equals."""
         p = read_evidence(evidence).p
-        return [mean_rating(p), most_probable(p)]
+        return [mean_rating(p), float(max(p, key=lambda rating: p[rating]))]
 
 
 # for people

@@ -85,10 +85,6 @@ class Grounded(Judge):
         return self._settings.model_dump()
 
     @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.other_readings]
-
-    @property
     def other_readings(self) -> Sequence[str]:
         return [f"{self.name}.min"]
 

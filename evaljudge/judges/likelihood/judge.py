@@ -107,18 +107,14 @@ class Likelihood(QuestionJudge[Weighed]):
     # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
-        return [mean_log_probability(evidence["logprob"], evidence["weighed"])]
-
-
-def mean_log_probability(log_probability: float, tokens: int) -> float:
-    """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the same
-    weight, as its authors use it."""
-    return log_probability / tokens
+        """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the
+        same weight, as its authors use it."""
+        return [evidence["logprob"] / evidence["weighed"]]
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
     evidence = judged.verdict.evidence
-    mean = mean_log_probability(evidence["logprob"], evidence["weighed"])
+    mean = evidence["logprob"] / evidence["weighed"]
     rows = [[f"“{piece['text']}”", correlation(piece["logprob"])] for piece in evidence["least"]]
     about = (
         f"The mean log-probability of the {evidence['weighed']:,} tokens is {mean:.3f}, as if each "

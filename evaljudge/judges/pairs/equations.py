@@ -18,9 +18,7 @@ from math import exp, inf, log, log1p, log2
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
 Pair = tuple[int, int]
 
 SUREST = log(1e9)

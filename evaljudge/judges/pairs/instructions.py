@@ -15,7 +15,7 @@ instruction that leaves the model undecided it would look fair, and rank the tex
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from operator import attrgetter
 from statistics import fmean
 from typing import Any
@@ -44,9 +44,10 @@ class Instructions:
     def __init__(self, kind: str, task: Task, numbers: Sequence[int]) -> None:
         self._kind, self._pack, self._axes = kind, task.pack, task.axes
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
-        self._written = [number for number in numbers if number != OURS]
+        written = [number for number in numbers if number != OURS]
+        self._written = list(product(self._axes, written))
         self.prompts = {}
-        if self._written:
+        if written:
             self._pack.render(PARAPHRASE, {}, number="1", **ANY_WORDS, **self._nouns)
             self.prompts = {"paraphrasing": self._pack.hash([PARAPHRASE])}
 
@@ -54,18 +55,12 @@ class Instructions:
         alike = {**self._nouns, **self.prompts, "temperature": WRITING.temperature}
         return [
             Part(axis.name, _part(number), {"number": number, **axis.words, **alike})
-            for axis in self._axes
-            for number in self._written
+            for axis, number in self._written
         ]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         there = {(brief.axis, brief.part) for brief in known}
-        missing = [
-            (axis, number)
-            for axis in self._axes
-            for number in self._written
-            if (axis.name, _part(number)) not in there
-        ]
+        missing = [(a, n) for a, n in self._written if (a.name, _part(n)) not in there]
         replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
         if document.source.strip():
             prompts = [

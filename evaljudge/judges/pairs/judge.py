@@ -79,10 +79,8 @@ class PairsJudge(Judge):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
-        self._settings = read_settings(PairsSettings, settings, f"judges.{name}")
-        self._axes = task.axes
-        self.axes = [axis.name for axis in task.axes]
-        chosen = self._settings
+        self._settings = chosen = read_settings(PairsSettings, settings, f"judges.{name}")
+        self._axes, self.axes = task.axes, [axis.name for axis in task.axes]
         self._numbers = range(chosen.paraphrases + 1) if chosen.optimise else [chosen.instruction]
         self._instructions = Instructions(self.kind, task, self._numbers)
         self._comparing = PairQuestion(task, paraphrased=any(self._numbers))
@@ -112,10 +110,6 @@ class PairsJudge(Judge):
             "contradicts itself. A beam asks more where the judge is not sure: of n texts, at most "
             "n (n - 1) / 2 comparisons."
         )
-
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name, *self.other_readings]
 
     meanings = {
         "": "The share of the document's other texts that the text stands above, from 0 to 1; "

@@ -23,7 +23,8 @@ from typing import Literal, Self, TypeVar
 
 import numpy as np
 
-from evaljudge.judges.pairs.equations import Floats, Pair, bradley_terry, log_preference, preference
+from evaljudge.agreement.pairs import Floats
+from evaljudge.judges.pairs.equations import Pair, bradley_terry, log_preference, preference
 
 T = TypeVar("T")
 LogOdds = Mapping[Pair, float]

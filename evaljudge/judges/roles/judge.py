@@ -177,7 +177,8 @@ class Roles(Judge):
         for ballots in polled:
             plain = {"plain": ballots.plain} if self._settings.plain else {}
             key = (document.doc_id, ballots.candidate.system, self.name, ANY_AXIS)
-            kept = {"roles": ballots.roles, **shared, **plain}
+            after = {"after": ballots.after} if ballots.after else {}
+            kept = {"roles": ballots.roles, **shared, **plain, **after}
             judged[ballots.candidate.system] = Verdict(*key, kept, tokens=ballots.tokens)
         return Judged([
             judged.get(c.system) or self._unscored(document, c, reasons[c.system])

@@ -107,6 +107,8 @@ class Ballots:
     roles: list[dict[str, Any]]
     plain: dict[Order, float | dict[str, str]] = field(default_factory=dict)
     tokens: Tokens = Tokens()
+    after: list[dict[str, Any]] = field(default_factory=list)
+    """What the model had thought before it chose."""
 
 
 Asked = tuple[Ballots, Order, slice]
@@ -216,6 +218,7 @@ async def _chances(
             chances.append({"failed": reply.reason})
         else:
             chances.append(reply.p["2" if order == "fixed" else "1"])
+            ballots.after += [reply.thought] if reply.thought else []
     return chances
 
 

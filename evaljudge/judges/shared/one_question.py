@@ -80,18 +80,12 @@ class QuestionJudge(Judge, Generic[Reply]):
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
         words = self._words(Axis("axis", "what it is"))
         self._pack.check(template, shown, several=several, **words)
-        prompts = {"prompts": self._pack.hash([template])}
-        self._asking: dict[str, Any] = (
-            settings.model_dump(mode="json", exclude=set(unused)) | prompts
-        )
+        self._asking = settings.model_dump(mode="json", exclude=set(unused))
+        self._asking |= {"prompts": self._pack.hash([template])}
 
     @property
     def asking(self) -> Mapping[str, Any]:
         return self._asking
-
-    @property
-    def scorers(self) -> Sequence[str]:
-        return [self.name]
 
     @property
     def axes(self) -> Sequence[str]:
@@ -252,10 +246,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         if self.question:
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
-        task, own = (
-            replace(task, pack=pack, axes=axes),
-            {slot for each in self.slots for slot in each},
-        )
+        task = replace(task, pack=pack, axes=axes)
+        own = {slot for each in self.slots for slot in each}
         self.several = bool(self.shown or own)
         shown = ["target", *self.shown, *sorted(own)]
         super().__init__(name, self.settings, task, template, shown)

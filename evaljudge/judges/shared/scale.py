@@ -55,9 +55,8 @@ RATINGS = Options(("1", "2", "3", "4", "5"))
 
 def mean_rating(weights: Mapping[str, float]) -> float:
     """Σ w·r / Σ w: of probabilities, or of how often each rating was drawn."""
-    return fsum(float(rating) * weight for rating, weight in weights.items()) / fsum(
-        weights.values()
-    )
+    total = fsum(weights.values())
+    return fsum(float(rating) * weight for rating, weight in weights.items()) / total
 
 
 def ratings_section(

@@ -34,7 +34,6 @@ class StepsColumns(TypedDict):
 
 
 def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
-    """Steps as columns of a table."""
     return [{"text": content["text"], "cut": content.get("cut", False)} for content in contents]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -12,6 +13,7 @@ from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
+from evaljudge.judges.checked import shown_thoughts
 from evaljudge.judges.roles.briefs import needed
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.polling import CUT
@@ -263,6 +265,19 @@ def test_exact_and_plain_are_asks_of_their_own():
     }  # fmt: skip
     assert one.options == [Options(("1", "2"))]
     assert judge().options == []
+    assert "after" not in found.evidence
+
+
+def test_what_the_model_thought_before_it_chose_is_kept():
+    class Thinking(Voting):
+        def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Any:
+            thought = Sample(f"thought {prompt.template}", "length")
+            return replace(super()._chosen(prompt, options, samples), thoughts=(thought,))
+
+    found, _ = verdicts(judge(dynamic=0, exact=True, plain=True), Thinking(all_for_the_second))
+    shown = [line.partition("“")[2] for line in shown_thoughts(found.evidence)]
+    assert shown == 3 * ["thought roles.choose”"] + ["thought roles.plain”"]
+    assert {thought["thoughts_cut"] for thought in found.evidence["after"]} == {1}
 
 
 # the reference
