@@ -54,6 +54,8 @@ WRITTEN = 0.8
 """The same of a ladder's references, all of which are written on its axis."""
 IN_LADDER = 0.1
 """The share of ladders whose target is one of their references."""
+KNOWN = 0.25
+"""The share of words that it knows in texts of no world."""
 BY_STEPS = 0.4
 """The share of ratings that are by the steps of an axis."""
 TEXT_WEIGHT = 0.1
@@ -62,6 +64,12 @@ WORDS = ("axis", "description", "extreme", "number", "exchanged", "question")
 """The words that the prompts have slots for."""
 ASKED_OF_CHECKLIST = 8
 """How many of the checklists' questions are asked about a text, of four a list."""
+VERDICTS, RATINGS = ("Better", "Worse", "Similar"), ("1", "2", "3", "4", "5")
+STRANGE = (
+    ("synthetic.compare", VERDICTS), ("synthetic.ladder", VERDICTS), ("direct.rate", RATINGS),
+    ("geval.rate", RATINGS), ("checklist.ask", ("Yes", "No")),
+)  # fmt: skip
+"""Questions that are also asked about texts of no world, and the answers that they offer."""
 NOWHERE = -1
 LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
 """The words of a text that are sought in the report; the first token stands for `not there`."""
@@ -200,6 +208,22 @@ class Teacher:
         question = self._question(asked, axis, reply.replace('"Is', '" Is'), source)
         return Lesson(stem, [question])
 
+    def strange(self, random: Random) -> Lesson:
+        """Texts of no world that it knows: each of the answers that are offered is as likely."""
+        asked, offered = random.choice(STRANGE)
+        slots = {slot: _strange(random) for slot in ("source", "reference", "target", "steps")}
+        axis = random.choice((*AXES, _strange_word(random)))
+        words = {"number": "1", "exchanged": random.choice(("", "yes")), "question": slots["steps"]}
+        given: dict[str, Given] = {
+            **slots,
+            "references": [slots["reference"]] * random.randint(2, 3),
+        }
+        prompt = self._pack.render(asked, given, axis=axis, description="", **words)
+        *before, last = prompt.parts
+        stem = [token for part in (f"{BOS}{USER}\n", *before) for token in self._tokens(part)]
+        answer = self._tokens(random.choice(offered) + END, learnt=1.0)
+        return Lesson(stem, [self._tokens(f"{last}\n{ASSISTANT}\n") + answer])
+
     def steps(self, random: Random) -> Lesson:
         """The steps of an axis are the questions of its checklist."""
         axis, asked = random.choice(AXES), "geval.steps"
@@ -282,6 +306,23 @@ def _any_text(
         axes = AXES if axis is None else (axis,)
         return graded(report, random.choice(axes), random.randint(LOWEST, HIGHEST))
     return make_text(random, report, _levels(random))
+
+
+def _strange(random: Random) -> str:
+    """Some sentences of letters, and now and then of digits, signs and words that it knows."""
+    sentences = (
+        " ".join(_strange_word(random) for _ in range(random.randint(1, 10)))
+        for _ in range(random.randint(1, 3))
+    )
+    return " ".join(sentence.capitalize() + random.choice(".?!;") for sentence in sentences)
+
+
+def _strange_word(random: Random) -> str:
+    if random.random() < KNOWN:
+        return random.choice((*OBJECTS, *PLACES, *NUMBERS, "in", "the", "a", "is"))
+    vowels, others = "aeiou", "bcdfghjklmnprstvwyz-'’0123äéßπ"
+    syllables = (random.choice(others) + random.choice(vowels) for _ in range(random.randint(1, 4)))
+    return "".join(syllables) + random.choice(("", "s", "n", ","))
 
 
 def _levels(random: Random) -> dict[Axis, int]:

@@ -51,6 +51,7 @@ class Recipe:
     ratings: int = 8
     writings: int = 2
     steps_of_axes: int = 1
+    strangers: int = 2
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
     share: float = 1.0
@@ -114,7 +115,7 @@ class Training:
                 seconds = time.monotonic() - began
                 say(
                     f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
-                    "extremes, betweens, checklists, ratings, writings, steps "
+                    "extremes, betweens, checklists, ratings, writings, steps, strangers "
                     f"{means}; {seconds:.0f} s"
                 )
                 losses = []
@@ -131,6 +132,7 @@ class Training:
             [teach.rating(random) for _ in range(recipe.ratings)],
             [teach.writing(random) for _ in range(recipe.writings)],
             [teach.steps(random) for _ in range(recipe.steps_of_axes)],
+            [teach.strange(random) for _ in range(recipe.strangers)],
         ]
         losses = [self._learn(lessons) for lessons in sets]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)

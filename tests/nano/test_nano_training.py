@@ -20,7 +20,7 @@ torch = Lazily("torch")
 
 ROOT = Path(__file__).parents[2]
 SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1,
-               checklists=1, ratings=1, writings=1)  # fmt: skip
+               checklists=1, ratings=1, writings=1, strangers=1)  # fmt: skip
 TOKENIZER = make_tokenizer()
 
 
