@@ -20,7 +20,7 @@ from math import inf, isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import Advice, ColumnNames, Unread
+from evaljudge.corpora.columns import WIDE, Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import Grouped, Grouping, rated_text
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
@@ -125,7 +125,10 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-NEEDED = {"source": "the document's text", "text": "what a system wrote, each text in a row"}
+NEEDED = {
+    "source": "the document's text",
+    "text": f"what a system wrote, each text in a row; {WIDE}",
+}
 
 
 @dataclass(frozen=True, slots=True)
