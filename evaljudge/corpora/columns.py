@@ -222,12 +222,11 @@ class Unread:
     def notes(self) -> list[str]:
         ratings = [name for name, field in self._ratings.items() if field]
         rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
-        axes = _known_axes() & {*map(_axis, self._no_numbers)}
-        no_numbers = {n: cell for n, cell in self._no_numbers.items() if _axis(n) in axes}
         return [
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
-                for name, cell in no_numbers.items()
+                for name, cell in self._no_numbers.items()
+                if _axis(name) in _known_axes()
             ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),
@@ -298,13 +297,11 @@ def _field_called(name: str) -> str:
 def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     """Each name and value; {"people": {"anna": {"fluency": 2}}} is one of `people.anna.fluency`."""
     for name, value in fields.items():
-        raters = (
-            value if isinstance(value, Mapping) and value.keys().isdisjoint(_known_axes()) else {}
-        )
-        each = [(r, axes) for r, axes in raters.items() if isinstance(axes, Mapping)]
+        raters = value if isinstance(value, Mapping) else {}
         by_rater = [
             (f"{name}.{rater}.{axis}", rating, True)
-            for rater, axes in each
+            for rater, axes in raters.items()
+            if isinstance(axes, Mapping) and rater not in _known_axes()
             for axis, rating in axes.items()
             if axis in _known_axes()
         ]
