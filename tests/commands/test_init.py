@@ -303,12 +303,14 @@ def test_mostly_bad_rows_are_refused():
 def test_ratings_by_rater_then_axis(outer):
     people = {rater: {"fluency": n, "coherence": 1} for n, rater in enumerate(("anna", "ben"), 1)}
     rows = [row | {outer: people} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
+    late = {"doc_id": "z", "source": "z", outer: {"zoe": {"fluency": 5, "coherence": 1}}}
+    rows += [late | {"system": f"s{n}", "text": f"t{n}"} for n in range(200)]
     file = write("jsonl", rows)
     for given in (), [f"{outer}.{rater}.fluency=ratings.fluency" for rater in people]:
         made(file, column=given, force=True)
         with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
             assert next(iter(corpus)).candidates[0].raters["fluency"] == (1, 2)
-            assert set(corpus.rated_on()) == {"fluency", "coherence"}
+            assert corpus.rated_on() == {"fluency": 206, "coherence": 206}
 
 
 def test_axes_without_numbers_and_without_a_name():
@@ -318,3 +320,10 @@ def test_axes_without_numbers_and_without_a_name():
     assert warning == "`fluency` is an axis, but its cells such as '2/5' are no numbers"
     with pytest.raises(UserError, match="put an axis in place of AXIS"):
         made(file, column=["n=ratings.AXIS"], force=True)
+
+
+def test_a_given_part_of_a_column_takes_the_place_of_its_guess():
+    rows = as_rows(("doc_id", "source", "system", "text", "n"))
+    file = write("jsonl", [row | {"people": {"anna": 1, "ben": 2}} for row in rows])
+    made(file, column=[f"people.{rater}=ratings.fluency" for rater in ("anna", "ben")])
+    assert set(load_config("config.yaml").corpus.columns) == {"people.anna", "people.ben"}

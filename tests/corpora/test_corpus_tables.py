@@ -218,3 +218,9 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
     assert read(parquet({**columns, "ratings": [cell]})).rated == 0
     assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0
+
+
+@pytest.mark.parametrize("cell", ["NA", "N/A", "n/a", "-", "null", "nan"])
+def test_a_cell_that_says_that_there_is_no_rating(read, table, cell):
+    got = read(table(f"{HEAD}\nd,s,A,t,,{cell}\n".encode()))
+    assert (got.absent_ratings, got.rated, got.texts) == (1, 0, {"d": [("A", "t")]})
