@@ -180,7 +180,7 @@ def _separator_of(header: str) -> str:
 
 def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:
     if SURROGATE.search("".join(cells)):
-        raise RefusedError(NOT_UTF8)
+        raise RefusedError(f"{NOT_UTF8}: {SAVE_SO}")
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     return with_ratings(
