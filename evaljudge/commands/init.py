@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
+from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
@@ -82,6 +83,10 @@ class _Seen:
         if not self.texts:
             bad = f"; the first of its bad rows: {self.bad[0]}" if self.bad else ""
             raise UserError(f"{path}: no text to judge is in it{bad}")
+        if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
+            raise UserError(repeated)
+        if self.bad_rows > self.texts:
+            raise UserError(f"{path}: most rows are bad ({self.bad_rows:,}): {self.bad[0]}")
         self.sources = len(sources)
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in rated)
         self.summary = (
@@ -136,15 +141,15 @@ def _columns(
 ) -> Mapping[str, str]:
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
     right, and what it changes is given, too."""
-    columns = _changed(likely, given)
+    columns = _changed(likely, given, theirs.names)
 
     def checked(answer: str) -> Mapping[str, str]:
         nonlocal columns
         pairs = () if answer == RIGHT else re.split("--column|,", answer)
         changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
-        outer = [n for n in changes if n.partition(".")[0] in theirs.names]
+        outer = [n for n in changes if n.partition(".")[0] in (*theirs.names, "ratings")]
         refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS, *outer])
-        ColumnNames(changed := _changed(columns, changes), OPTIONS)
+        ColumnNames(changed := _changed(columns, changes, theirs.names), OPTIONS)
         columns = changed
         given.update(changes)
         _Seen(path, columns)
@@ -155,10 +160,14 @@ def _columns(
     return _answer("column", None, RIGHT, ask, checked, lambda: _read_so(columns, theirs, NEEDED))
 
 
-def _changed(columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
-    """A field other than ratings has one column; without a field, a column is not read."""
+def _changed(
+    columns: Mapping[str, str], changes: Mapping[str, str], names: Collection[str]
+) -> dict[str, str]:
+    """A field other than ratings has one column; without a field, a column is not read; nor is one
+    as a whole of which a part is."""
+    outer = {name.partition(".")[0] for name in changes if name not in names}
     taken = {to for to in changes.values() if not to.startswith(DOTTED)}
-    kept = {name: to for name, to in columns.items() if to not in taken}
+    kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
     return {name: to for name, to in {**kept, **changes}.items() if to}
 
 
@@ -248,7 +257,7 @@ def _lines(
         yield f"corpus: {_flow(seen.path)}"
     else:
         yield f"corpus:\n  path: {_flow(seen.path)}"
-        yield "  # These columns were recognised by their names; correct what is wrong."
+        yield "  # These columns were given or recognised by their names; correct what is wrong."
         yield f"  columns: {_flow(dict(seen.columns))}"
     if seen.bad:
         yield f"# Bad rows are left out and counted, such as {one_line(seen.bad[0])}."

@@ -9,13 +9,14 @@ such files are found by looking. A format whose files lack the documents may tak
 the documents are.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from evaljudge.corpora.columns import CONFIGURATION, OPTIONS, Advice, ColumnNames, Unread
+from evaljudge.corpora.columns import CONFIGURATION, MOST, OPTIONS, Advice, ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, NamedRows, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
@@ -80,7 +81,12 @@ def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Co
 def unread_columns(path: str) -> Unread:
     """The columns and keys of a corpus that do not have our names, by its first rows, and which of
     our fields they probably stand for."""
-    return NamedRows(read_generic((path,)), CONFIGURATION, lambda _: 0).unread
+    rows = NamedRows(read_generic((path,)), CONFIGURATION, lambda _: 0)
+    if any(name.count(".") > 1 for name in rows.unread.likely()):
+        deque(rows, 0)  # each rater has a name there, also one who comes late
+        if len(rows.unread.names) >= MOST:
+            raise UserError(f"{path}: has too many raters: give ratings by axis, then rater")
+    return rows.unread
 
 
 def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:

@@ -18,7 +18,7 @@ be that of a key inside another: {"meta.id": "doc_id"}.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, reduce
@@ -32,6 +32,7 @@ from evaljudge.corpora.rows import (
     OF_RATER,
     RefusedError,
     in_candidates,
+    is_absent,
     is_number,
 )
 from evaljudge.errors import UserError, unknown
@@ -42,6 +43,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
+WIDE = "one column per system? Make the table longer first (see the tutorial, The table)"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 MOST_RATERS = 20
 """A longer list of numbers is a vector, not one rating for each rater."""
@@ -70,7 +72,6 @@ _NO_RATING = re.compile(
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
 """What says whose rating it is: `_r1` in `fluency_r1`."""
-_ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 _AROUND = re.compile(
     r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
     r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?|\(.*\)))+$",
@@ -123,6 +124,8 @@ class ColumnNames:
 
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
+            if ours == AXIS:
+                raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
             if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
                 known = [*KNOWN_FIELDS, AXIS]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
@@ -142,7 +145,9 @@ class ColumnNames:
         renamed = list(map(self._name, names))
         for name in renamed:
             if name and renamed.count(name) > 1:
-                raise UserError(f"{file}: two columns are read as {shown(name)}: take one of them")
+                wide = f"; {WIDE}" if name == "text" else ""
+                twice = f"two columns are read as {shown(name)}: take one of them"
+                raise UserError(f"{file}: {twice}{wide}")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,6 +190,7 @@ class Unread:
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
         if there is no value."""
+        self._no_numbers = dict[str, str]()  # such a cell of each name that is an axis
         self._longest = Counter[str]()  # text under each name
         self.known = set[str]()
         """Our fields that have a value in some row."""
@@ -199,15 +205,17 @@ class Unread:
                 self._see(candidate, OF_CANDIDATE)
 
     def _see(self, fields: Mapping[str, Any], known: Collection[str]) -> None:
-        for name, value in fields.items():
-            if name in known or name.startswith(DOTTED):
+        for name, value, is_apart in _by_rater_apart(fields):
+            if not is_apart and (name in known or name.startswith(DOTTED)):
                 if value is not None:
                     self.known.add(name.partition(".")[0])
                     self._axes.add(name.partition(OF_RATER)[0])
             elif name in self._ratings or len(self._ratings) < MOST:
                 before = self._ratings.setdefault(name, None)
-                if before != "" and not _is_absent(value):
+                if before != "" and not is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
+                    if isinstance(value, str) and not self._ratings[name]:
+                        self._no_numbers[name] = value
                 length = len(value) if isinstance(value, str) else 0
                 self._longest[name] = max(self._longest[name], length)
 
@@ -215,6 +223,11 @@ class Unread:
         ratings = [name for name, field in self._ratings.items() if field]
         rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
         return [
+            *(
+                f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
+                for name, cell in self._no_numbers.items()
+                if _axis(name) in _known_axes()
+            ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),
             *([f"not read: {named(rest)}"] if rest else []),
@@ -281,14 +294,24 @@ def _field_called(name: str) -> str:
     return "references" if last and "references" in known else last if words else ""
 
 
-def _is_absent(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().casefold() in _ABSENT)
+def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Each name and value; {"people": {"anna": {"fluency": 2}}} is one of `people.anna.fluency`."""
+    for name, value in fields.items():
+        raters = value if isinstance(value, Mapping) else {}
+        by_rater = [
+            (f"{name}.{rater}.{axis}", rating, True)
+            for rater, axes in raters.items()
+            if isinstance(axes, Mapping) and rater not in _known_axes()
+            for axis, rating in axes.items()
+            if axis in _known_axes()
+        ]
+        yield from by_rater or [(name, value, False)]
 
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
     if isinstance(value, Mapping) and name.casefold() not in _known_axes():
-        numbers = [inner for inner in value.values() if not _is_absent(inner)]
+        numbers = [inner for inner in value.values() if not is_absent(inner)]
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
     axis = _axis(name)
@@ -304,10 +327,12 @@ def _axis(name: str) -> str:
 
 def _of_raters(ratings: Mapping[str, str], read: Iterable[str]) -> dict[str, str]:
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
-    `fluency_r2`), also with a column that is read; one of their means is left out beside them."""
+    `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
+    their means is left out beside them."""
     bare = {name: _OF_RATER.sub("", name) for name in ratings}
-    for name, head in ((name, name.rpartition("_")[0]) for name in ratings):
-        bare[name] = head if head in _known_axes() else bare[name]
+    for name in ratings:
+        around = name.rpartition("_")[0], re.split("[_.]", name)[-1]
+        bare[name] = next((axis for axis in around if axis in _known_axes()), bare[name])
     axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in ratings if bare[name] != name}
     shared = Counter(read)
     shared.update(axis for name, axis in axes.items() if axis != ratings[name])
@@ -317,14 +342,14 @@ def _of_raters(ratings: Mapping[str, str], read: Iterable[str]) -> dict[str, str
 
 
 @cache
-def _known_axes() -> Collection[str]:
+def _known_axes() -> Set[str]:
     return {axis.name for task in BUILT_IN for axis in load_task(task).axes}
 
 
 def _may_be_rating(value: Any) -> bool:
     if isinstance(value, list | Mapping):
         each = value.values() if isinstance(value, Mapping) else value
-        numbers = [number for number in each if not _is_absent(number)]
+        numbers = [number for number in each if not is_absent(number)]
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     try:
         is_one = is_number(value) or isinstance(value, str)

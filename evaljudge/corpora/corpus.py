@@ -20,8 +20,8 @@ from math import inf, isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import Advice, ColumnNames, Unread
-from evaljudge.corpora.grouping import Grouped, Grouping, rated_text
+from evaljudge.corpora.columns import WIDE, Advice, ColumnNames, Unread
+from evaljudge.corpora.grouping import SEVERAL_ROWS, Grouped, Grouping, rated_text
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
@@ -125,7 +125,10 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-NEEDED = {"source": "the document's text", "text": "what a system wrote, each text in a row"}
+NEEDED = {
+    "source": "the document's text",
+    "text": f"what a system wrote, each text in a row; {WIDE}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,9 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
                 problem = str(refused)
         if problem:
             bad += 1
-            named += [f"{row.place}: {problem}"] if bad <= NAMED_WHEN_SKIPPED else []
+            is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
+            is_named = bad <= NAMED_WHEN_SKIPPED or is_first
+            named += [f"{row.place}: {problem}"] if is_named else []
     if own:
         columns.refuse_unseen()
     if lacking and (unread.known or unread.names):

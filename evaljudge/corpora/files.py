@@ -106,7 +106,8 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
         return readable
     endings = ", ".join(readers)
     if matches == [path]:
-        raise UserError(f"{path}: unknown ending; the known are {endings}")
+        advice = ": save it as CSV" if _name(path).endswith((".xls", ".xlsx", ".ods")) else ""
+        raise UserError(f"{path}: unknown ending; the known are {endings}{advice}")
     raise UserError(f"{path}: no file here ends in one of {endings}")
 
 

@@ -17,6 +17,10 @@ from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
+SEVERAL_ROWS = (
+    "several rows for one text: one for each rater, or one for each axis? Give each text one row, "
+    "and name the file of raters under `ratings` (see the tutorial, The table)"
+)
 CACHE_KIB = 65_536
 SCHEMA = f"""
 PRAGMA cache_size = -{CACHE_KIB};
@@ -147,9 +151,11 @@ class Grouping(Grouped):
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
         for candidate in row.candidates:
-            find = "SELECT place FROM candidate WHERE document = ? AND system = ?"
+            find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                raise RefusedError(_again(row, candidate.system, earlier[0]))
+                is_same = earlier[1] and earlier[1] == candidate.text
+                advice = f": {SEVERAL_ROWS}" if is_same else ""
+                raise RefusedError(f"{_again(row, candidate.system, earlier[0])}{advice}")
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
             self.index.execute(fill, (text, place, number))

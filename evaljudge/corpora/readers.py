@@ -48,6 +48,7 @@ from evaljudge.corpora.rows import (
 from evaljudge.errors import UserError, first_line
 from evaljudge.text import shown
 
+SAVE_SO = "save the table as UTF-8 (in Excel: CSV UTF-8)"
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 LONGEST_CELL = 1 << 28
@@ -126,7 +127,7 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
     for place, cells in records:
         if isinstance(cells, str) or (not header and SURROGATE.search("".join(cells))):
             if not header:
-                raise UserError(f"{place}: its header is not CSV in UTF-8: save the table again")
+                raise UserError(f"{place}: its header is not CSV in UTF-8: {SAVE_SO}")
             yield BadRow(place, str(cells))
         elif header:
             yield row_of(place, _csv_fields, header, cells, separator)
@@ -179,7 +180,7 @@ def _separator_of(header: str) -> str:
 
 def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:
     if SURROGATE.search("".join(cells)):
-        raise RefusedError(NOT_UTF8)
+        raise RefusedError(f"{NOT_UTF8}: {SAVE_SO}")
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     return with_ratings(

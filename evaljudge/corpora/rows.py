@@ -27,6 +27,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from math import isfinite, isnan, nan
 from typing import IO, Annotated, Any, NamedTuple, TypeGuard
 
@@ -44,6 +45,7 @@ SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
 LABEL, RATER, NOTE = "label", "rater", "note"
 """What rows of sheets have (see sheets.py)."""
+KEYS_NAMED = 20
 NOT_UTF8 = "not UTF-8"
 OTHER_FORMS = {
     b"PAR1": "a Parquet file: let its name end in .parquet",
@@ -54,6 +56,8 @@ OTHER_FORMS = {
 }
 DOTTED = "ratings."
 """The beginning of a column's name that holds the ratings of one axis."""
+ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
+"""What a cell says where there is no value."""
 OF_RATER = "\x1f"
 """What stands between that name and the place of a rater, where there is a column for each."""
 
@@ -123,6 +127,10 @@ def refuse_other_forms(name: str, first: bytes) -> None:
 
 def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().casefold() in ABSENT)
 
 
 def clean(text: str) -> str:
@@ -227,7 +235,7 @@ def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> R
 
 def _number(axis: str, value: Any) -> float:
     """Absent is always the object `math.nan`, so that lists with it compare as equal."""
-    if value is None:
+    if is_absent(value):
         return nan
     if not is_number(value):
         got = shown(value) if isinstance(value, str) else kind(value)
@@ -253,7 +261,7 @@ def _name(value: Any) -> str:
     is_name = isinstance(value, str) or (is_number(value) and is_finite)
     if is_name and (name := clean(str(value))):
         return name
-    raise ValueError(f"must be a string that is not empty, not {kind(value)}")
+    raise ValueError("is empty" if value == "" else f"must be a string, not {kind(value)}")
 
 
 def _text(value: Any) -> str | None:
@@ -298,4 +306,7 @@ def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
         return CaseRow.model_validate(nested, context=raters)
     except ValidationError as error:
         text = first_words(error)
+        if not any(map(fields.get, ("doc_id", "source"))):
+            keys = ", ".join(map(shown, islice(fields, KEYS_NAMED)))
+            text = f"no `source`; its keys are {keys}"
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None

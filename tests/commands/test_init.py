@@ -205,6 +205,7 @@ fluency_r2=ratings.fluency
 id=doc_id question=source model=system answer=text gold=references rater_1 rater_2
 prompt=source completion=text
 prompt_id=doc_id prompt=source model_name=system model_output=text human_fluency=ratings.fluency url
+article=source summary=text anna_fluency=ratings.fluency ben_fluency=ratings.fluency
 docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
 example_id=doc_id conversation=source chatbot=system reply=text context coherence_anna=\
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
@@ -229,7 +230,7 @@ def test_plausible_headers_are_understood(header):
         case = next(iter(corpus))
     assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
     axes = [axis for axis, *_ in case.candidates[0].raters]
-    assert len(axes) == ("_r2" in header or "_ben" in header)
+    assert len(axes) == any(rater in header for rater in ("_r2", "_ben", "ben_"))
     passes()
 
 
@@ -281,3 +282,48 @@ def test_nothing_is_overwritten_unless_forced():
 def test_wrong_flags(given, words):
     with pytest.raises(UserError, match=words.replace("?", r"\?")):
         made(**({"corpus": write("csv", as_rows(THEIRS))} | given))
+
+
+def test_a_row_for_each_rater_is_refused_and_not_skipped():
+    rows = [row | {"rater": rater} for row in as_rows(THEIRS) for rater in ("anna", "ben")]
+    with pytest.raises(UserError, match="again .*: several rows for one text: .*`ratings`"):
+        made(write("csv", rows))
+    scores = [{n: v for n, v in row.items() if n != "human_fluency"} | {"score": 3} for row in rows]
+    with pytest.raises(UserError, match="one for each rater, or one for each axis"):
+        made(write("csv", scores), column=["score=ratings.fluency"])
+
+
+def test_mostly_bad_rows_are_refused():
+    rows = [row | {"model": ""} for row in as_rows(THEIRS)[1:]]
+    with pytest.raises(UserError, match=r"most rows are bad \(5\): texts\.csv:3: system: is empty"):
+        made(write("csv", [*as_rows(THEIRS)[:1], *rows]))
+
+
+@pytest.mark.parametrize("outer", ["annotations", "ratings"])
+def test_ratings_by_rater_then_axis(outer):
+    people = {rater: {"fluency": n, "coherence": 1} for n, rater in enumerate(("anna", "ben"), 1)}
+    rows = [row | {outer: people} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
+    late = {"doc_id": "z", "source": "z", outer: {"zoe": {"fluency": 5, "coherence": 1}}}
+    rows += [late | {"system": f"s{n}", "text": f"t{n}"} for n in range(200)]
+    file = write("jsonl", rows)
+    for given in (), [f"{outer}.{rater}.fluency=ratings.fluency" for rater in people]:
+        made(file, column=given, force=True)
+        with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+            assert next(iter(corpus)).candidates[0].raters["fluency"] == (1, 2)
+            assert corpus.rated_on() == {"fluency": 206, "coherence": 206}
+
+
+def test_axes_without_numbers_and_without_a_name():
+    rows = [row | {"fluency": "2/5"} for row in as_rows(("id", "article", "model", "summary", "n"))]
+    file = write("csv", rows)
+    (warning,) = made(file, column=["n="]).warnings
+    assert warning == "`fluency` is an axis, but its cells such as '2/5' are no numbers"
+    with pytest.raises(UserError, match="put an axis in place of AXIS"):
+        made(file, column=["n=ratings.AXIS"], force=True)
+
+
+def test_a_given_part_of_a_column_takes_the_place_of_its_guess():
+    rows = as_rows(("doc_id", "source", "system", "text", "n"))
+    file = write("jsonl", [row | {"people": {"anna": 1, "ben": 2}} for row in rows])
+    made(file, column=[f"people.{rater}=ratings.fluency" for rater in ("anna", "ben")])
+    assert set(load_config("config.yaml").corpus.columns) == {"people.anna", "people.ben"}

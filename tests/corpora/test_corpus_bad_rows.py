@@ -3,6 +3,7 @@
 import pytest
 
 from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.errors import UserError
 
 GOOD = {"doc_id": "g", "source": "s", "system": "A", "text": "t"}
@@ -31,6 +32,7 @@ BAD = [
     (b"null", "not an object but null"),
     (b'{"doc_id": "\xff"}', "not UTF-8"),
     (b'{"doc_id": "\xed\xa0\x80"}', "not UTF-8"),
+    (without("doc_id", without("source")), "no `source`; its keys are 'system', 'text'"),
     *((row, "doc_id: ") for row in (without("doc_id"), *(
         flat(doc_id=wrong) for wrong in (None, "", float("nan"), True, ["d"])))),
     *((row, "system: ") for row in (without("system"), flat(system=True), flat(system=""),
@@ -46,7 +48,7 @@ BAD = [
       for wrong in ("r", ["r", None])),
     *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
     *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, or a list of them")
-      for wrong in ("4/5", "4,5", "n/a", True, "4", {}, [4, True], [4, None, "4"], [[4]])),
+      for wrong in ("4/5", "4,5", "no", True, "4", {}, [4, True], [4, None, "4"], [[4]])),
 ]  # fmt: skip
 
 
@@ -64,6 +66,7 @@ def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
 
 AGAIN = [
     (flat(text="other"), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
+    (flat(), f"system 'A' of document 'd' again (first in cases.jsonl:1): {SEVERAL_ROWS}"),
     (
         nested({"system": "B", "text": ""}, {"system": "A", "text": ""}),
         "system 'A' of document 'd' again (first in cases.jsonl:1)",

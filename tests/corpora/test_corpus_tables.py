@@ -84,8 +84,8 @@ GOOD = "g,s,A,t,,\n"
         (b'd,"s\n",A,t,,good\n', "ratings: 'x' must be a number"),
         (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
         (b'd,s,A,t,"{""x"": ""4""}",\n', "ratings: 'x' must be a number"),
-        (b",s,A,t,,\n", "doc_id: must be a string"),
-        (b"d,s,,t,,\n", "system: must be a string"),
+        (b",s,A,t,,\n", "doc_id: is empty"),
+        (b"d,s,,t,,\n", "system: is empty"),
         (b"d,s\n", "2 cells under a header of 6"),
         (b"d,s,A,t,\n", "5 cells under a header of 6"),
         (b"d,s,A,t,,,more\n", "7 cells under a header of 6"),
@@ -218,3 +218,9 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
     assert read(parquet({**columns, "ratings": [cell]})).rated == 0
     assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0
+
+
+@pytest.mark.parametrize("cell", ["NA", "N/A", "n/a", "-", "null", "nan"])
+def test_a_cell_that_says_that_there_is_no_rating(read, table, cell):
+    got = read(table(f"{HEAD}\nd,s,A,t,,{cell}\n".encode()))
+    assert (got.absent_ratings, got.rated, got.texts) == (1, 0, {"d": [("A", "t")]})
