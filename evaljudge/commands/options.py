@@ -13,7 +13,16 @@ from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_type_hints,
+)
 
 import typer
 from pydantic import Field, create_model
@@ -177,7 +186,7 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
 
     name = options.__name__.removesuffix("Options").lower()
     hints, signature = get_type_hints(options), inspect.signature(options)
-    checks = _checks(name, options, hints)
+    checks, make = _checks(name, options, hints), cast(Callable[..., T], options)
 
     def made(*arguments: P.args, **named: P.kwargs) -> R:
         known = {key: value for key, value in named.items() if key in signature.parameters}
@@ -186,7 +195,7 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
         except TypeError as error:
             raise UserError(f"{name}: {error}") from None
         checked = read_settings(checks, given, name)
-        return work(options(**{key: getattr(checked, key) for key in given}))
+        return work(make(**{key: getattr(checked, key) for key in given}))
 
     made.__name__, made.__doc__ = name, options.__doc__
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
