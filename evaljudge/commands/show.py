@@ -155,9 +155,9 @@ class ShownDocument(Shown):
 
 def show_text(wanted: ShowOptions) -> ShownDocument:
     out = as_path(wanted.run, "run")
-    briefs = wanted.briefs and as_path(wanted.briefs, "briefs")
+    moved = wanted.briefs and as_path(wanted.briefs, "briefs")
     run = Output(out).known_run()
-    output = Output(out, briefs or run.get("briefs"), run["id"])
+    output = Output(out, moved or run.get("briefs"), run["id"])
     judges, axes = judge_kinds(run), list(run["fingerprint"]["task"]["axes"])
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)
