@@ -571,6 +571,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{file}: no such configuration") from None
+    except IsADirectoryError:
+        raise UserError(f"{file}: is a folder: name the YAML file of a configuration") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

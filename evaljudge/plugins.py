@@ -137,12 +137,12 @@ def kinds() -> Mapping[str, str]:
 
 
 def _add(what: str, name: str, place: str, places: dict[str, str]) -> bool:
-    """Whether no other has its name. Two are refused, but of two commands the first is taken, so
-    that all others go on: no number depends on which is meant."""
+    """Whether no other has its name. Two judges are refused; of two entries of files the first is
+    taken, so that all others go on."""
     if places.setdefault(name, place) == place:
         return True
     said = f"two {what} are called {name!r}: {places[name]} and {place}; rename or remove one"
-    if not what.endswith(" cli"):
+    if what == "judges":
         raise UserError(said)
     print(f"evaljudge: {said}; the second is left out", file=sys.stderr)
     return False

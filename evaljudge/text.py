@@ -25,6 +25,7 @@ SHORT, LONG = 200, 2000
 QUOTED = 60
 """Characters that a message quotes."""
 IS_THE_REFERENCE = "is the reference"
+NOT_A_NUMBER = "the score is not a number"
 CERTAIN = "the first judge was certain"
 """Why the second judge of a cascade was not asked about a text."""
 WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept

@@ -50,7 +50,8 @@ def sections(analysis: str, found: Findings, in_short: bool = False) -> list[Sec
 def findings(**more: Any) -> Findings:
     """Facts, and rows by the name of their analysis."""
     facts = {key: value for key, value in more.items() if key in FACTS}
-    return Findings(**facts, rows={key: more[key] for key in more if key not in FACTS})
+    own = {key: value for key, value in more.items() if key not in FACTS}
+    return Findings(**facts, rows=dict.fromkeys(analyses(), ()) | own)
 
 
 def replaced(found: Findings, **more: Any) -> Findings:

@@ -97,7 +97,7 @@ def test_all_are_used_and_listed(environment, tmp_path):
 
 
 @pytest.mark.long
-def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
+def test_a_broken_file_is_left_out_and_so_is_the_second_of_one_name(tmp_path):
     (tmp_path / "broken.py").write_text("import no_such_package")
     (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
     (tmp_path / "misspelt.py").write_text("METRIC = {}")
@@ -111,12 +111,13 @@ def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path):
     assert "misspelt.py: AttributeError: it has no `METRICS`; it is left out" in listed
     assert "_helper" not in listed
     (tmp_path / "length.py").write_text("")
-    refused = said(there, "list", "metrics", status=2)
-    assert "evaljudge: two files of metrics are called 'length': " in refused
+    went_on = said(there, "list", "metrics")
+    assert "evaljudge: two files of metrics are called 'length': " in went_on
     (tmp_path / "length.py").unlink()
     (tmp_path / "mine.py").write_text("from evaljudge.metrics.length import METRICS")
-    refused = said(there, "list", "metrics", status=2)
-    assert "two entries of metrics are called 'words': " in refused
+    went_on = said(there, "list", "metrics")
+    assert "two entries of metrics are called 'words': " in went_on
+    assert "; the second is left out" in went_on and "\nwords " in went_on
     (tmp_path / "mine.py").write_text("from evaljudge.cli.probe import COMMANDS")
     went_on = said({"EVALJUDGE_CLI": str(tmp_path)}, "list", "metrics")
     assert "two entries of cli are called 'probe'" in went_on and "; the second is left" in went_on
@@ -145,6 +146,12 @@ def test_an_analysis(environment, tmp_path):
             "metrics",
             "measure(self, cases): return 1 / 0",
             "metrics.own: its `measure` fails at own.py:7: Zero",
+        ),
+        pytest.param(
+            "metrics",
+            "measure(self, cases): return 0.5",
+            "it should give a list for each case, with a value for each candidate",
+            marks=pytest.mark.long,
         ),
         pytest.param(
             "metrics",

@@ -48,7 +48,7 @@ def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores)
         evaljudge.calibrate(cases, scores, good=4)
     with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
         evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
+    with pytest.raises(UserError, match=r"^agree.metrics: should be a valid string or"):
         evaljudge.agree(cases, metrics=3)
 
 
@@ -90,6 +90,22 @@ def test_a_function_finds_what_its_command_prints_and_writes(
 def test_what_is_no_path_is_refused_in_a_line(wrong, named):
     with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
         wrong()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: evaljudge.show(run="r", sytem="A"), "2 mistakes: show.doc_id: is needed; "
+         "show: unknown key 'sytem': did you mean 'system'?"),
+        (lambda: evaljudge.show("r", "d", doc_id="e"), "show: multiple values for argument 'doc_i"),
+        (lambda: evaljudge.label("r", "s.csv", n="x"), "label.n: should be a valid integer"),
+        (lambda: evaljudge.agree("c", "s", coverage_floor=95), "agree.coverage_floor: should be l"),
+    ],
+)  # fmt: skip
+def test_arguments_are_checked_as_those_of_a_terminal(call, said):
+    with pytest.raises(UserError) as refused:
+        call()
+    assert str(refused.value).startswith(said)
 
 
 def test_check_diff_and_label(cases, tmp_path):

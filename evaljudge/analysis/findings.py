@@ -12,6 +12,7 @@ from typing import Any
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.sections.figures import Rows, percent
 from evaljudge.text import counted, is_not_expected, one_line
@@ -87,7 +88,9 @@ class Findings:
 
     def __getitem__(self, analysis: str) -> Rows[Any]:
         """The rows of this analysis; none where it found nothing."""
-        return Rows(self.rows.get(analysis, ()))
+        if analysis not in self.rows:
+            raise UserError(f"findings: {unknown('analysis', analysis, self.rows)}")
+        return Rows(self.rows[analysis])
 
     @property
     def agreement(self) -> Rows[Agreement]:

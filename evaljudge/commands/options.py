@@ -9,18 +9,28 @@ A class has the options as its fields, each with its help, and the command's hel
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, dataclass_transform, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_type_hints,
+)
 
 import typer
+from pydantic import Field, create_model
 
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
-from evaljudge.errors import naming_arguments
-from evaljudge.settings import AnyPath
+from evaljudge.errors import UserError, naming_arguments
+from evaljudge.settings import AnyPath, Settings, read_settings
 from evaljudge.text import one_line
 
 P = ParamSpec("P")
@@ -159,15 +169,35 @@ def _print(found: Any, is_json: bool) -> None:
         raise typer.Exit(found.exit_code)
 
 
+def _checks(name: str, options: Any, hints: Mapping[str, Any]) -> type[Settings]:
+    """The options as settings, whose types and limits are then checked as those of others."""
+    kinds = dict[str, Any]()
+    for each in fields(options):
+        more = each.metadata.get("more", {})
+        limited = Field(... if each.default is MISSING else each.default,
+                        ge=more.get("min"), le=more.get("max"))  # fmt: skip
+        is_path = hints[each.name] in (AnyPath, AnyPath | None)
+        kinds[each.name] = (Any if is_path else hints[each.name], limited)
+    return create_model(name, __base__=Settings, **kinds)
+
+
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     """The command as a function of Python, whose messages name its arguments."""
 
-    def made(*arguments: P.args, **named: P.kwargs) -> R:
-        return work(options(*arguments, **named))
-
-    made.__name__ = options.__name__.removesuffix("Options").lower()
-    made.__doc__ = options.__doc__
+    name = options.__name__.removesuffix("Options").lower()
     hints, signature = get_type_hints(options), inspect.signature(options)
+    checks, make = _checks(name, options, hints), cast(Callable[..., T], options)
+
+    def made(*arguments: P.args, **named: P.kwargs) -> R:
+        known = {key: value for key, value in named.items() if key in signature.parameters}
+        try:
+            given = named | signature.bind_partial(*arguments, **known).arguments
+        except TypeError as error:
+            raise UserError(f"{name}: {error}") from None
+        checked = read_settings(checks, given, name)
+        return work(make(**{key: getattr(checked, key) for key in given}))
+
+    made.__name__, made.__doc__ = name, options.__doc__
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
     made.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     return naming_arguments(made)
@@ -357,13 +387,13 @@ class ShowOptions(Declared):
     Example: evaljudge show runs/demo/run --doc test-0-0000 --system steady
     """
 
-    out: Annotated[AnyPath, _RUN]
+    run: Annotated[AnyPath, _RUN]
     doc_id: str = option("The document's id, as in the corpus (`doc_id`).", NEEDED, "--doc")
     system: str | None = option("The system whose text is shown, else all with their scores.")
     judge: str | None = option("Show the scores and the evidence of this judge only.")
     axis: str | None = option("Show this axis only.")
-    is_full: bool = option("Show long texts whole, and every scorer.", False, "--full")
-    briefs: str | None = BRIEFS()
+    full: bool = option("Show long texts whole, and every scorer.", False)
+    briefs: AnyPath | None = BRIEFS()
 
 
 class WhyOptions(Declared):
@@ -375,7 +405,7 @@ class WhyOptions(Declared):
     Example: evaljudge why runs/first --doc test-0-0000 --system novice --axis fluency
     """
 
-    out: Annotated[AnyPath, _RUN]
+    run: Annotated[AnyPath, _RUN]
     doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
     system: str | None = option("The system that wrote the text.")
     worst: int | None = option("Take the worst scores of the run, so many.", min=1)
@@ -555,7 +585,7 @@ class AgreeOptions(RatedOptions):
     """
 
     _: KW_ONLY
-    metrics: str | Sequence[str] | Mapping[str, Mapping[str, Any]] = option(
+    metrics: str | Sequence[str] | Mapping[str, Any] = option(
         "Metrics, such as importance,rouge1 or {rouge1: {against: best}}.", (), typed=str | None
     )
     mix: Names = option(

@@ -36,7 +36,7 @@ THOUGHT = (
     "tokens are at most these."
 )
 NONE_FURTHER = (
-    "Each ask is one request, but where the model gives much probability to an answer's other\n"
+    "Each ask is one request, except where the model gives much probability to an answer's other\n"
     "spelling of several tokens."
 )
 CASCADED = (

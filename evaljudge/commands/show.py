@@ -68,7 +68,7 @@ class ShownDocument(Shown):
             parts = {name: _rows_of(every, candidate) for name, every in rows_by_name.items()}
             rows.append(asdict(candidate) | {"raters": raters} | parts)
         document = asdict(self.case.document)
-        shown = {"out": as_path(self.wanted.out, "out"), "document": document, "candidates": rows}
+        shown = {"out": as_path(self.wanted.run, "run"), "document": document, "candidates": rows}
         return json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     @property
@@ -78,7 +78,7 @@ class ShownDocument(Shown):
 
     @property
     def _most_lines(self) -> int | None:
-        return None if self.wanted.is_full else FOLDED
+        return None if self.wanted.full else FOLDED
 
     @property
     def _rated_axes(self) -> list[str]:
@@ -88,7 +88,7 @@ class ShownDocument(Shown):
     def _of_systems(self) -> Iterator[str]:
         """Every system of the document; of each judge its first scorer, metrics and mixes."""
         further = tuple(f"{name}{sign}" for name in self.kinds for sign in ".#")
-        is_full = self.wanted.is_full
+        is_full = self.wanted.full
         shown = [score for score in self.scores if is_full or not score.scorer.startswith(further)]
         keys = dict.fromkeys((score.scorer, score.axis) for score in shown)
         values = {(score.system, score.scorer, score.axis): score.value for score in shown}
@@ -154,9 +154,10 @@ class ShownDocument(Shown):
 
 
 def show_text(wanted: ShowOptions) -> ShownDocument:
-    out = as_path(wanted.out, "out")
+    out = as_path(wanted.run, "run")
+    moved = wanted.briefs and as_path(wanted.briefs, "briefs")
     run = Output(out).known_run()
-    output = Output(out, wanted.briefs or run.get("briefs"), run["id"])
+    output = Output(out, moved or run.get("briefs"), run["id"])
     judges, axes = judge_kinds(run), list(run["fingerprint"]["task"]["axes"])
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)

@@ -75,7 +75,7 @@ class Critiques(Shown):
 
 
 def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
-    out = as_path(wanted.out, "out")
+    out = as_path(wanted.run, "run")
     if (wanted.worst is None) == (wanted.doc_id is None or wanted.system is None):
         raise UserError("name a text with --doc and --system, or give --worst")
     run = Output(out).known_run()

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain
+from math import isfinite
 from numbers import Real
 from statistics import fmean
 from typing import Any, Literal, Protocol, Self, TypeVar, runtime_checkable
@@ -36,7 +37,7 @@ from evaljudge.errors import needing
 from evaljudge.plugins import added_code
 from evaljudge.records import Case, Document
 from evaljudge.settings import Settings
-from evaljudge.text import IS_THE_REFERENCE, is_selfsame
+from evaljudge.text import IS_THE_REFERENCE, NOT_A_NUMBER, is_selfsame
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +189,20 @@ def values_of(metric: Metric, cases: Sequence[Case]) -> list[list[Value]]:
     """What it measures, one value for each candidate; a mistake in an added metric is one line."""
     with added_code(f"metrics.{metric.name}: its `measure`", type(metric).__module__):
         measured = metric.measure(cases)
-        if [len(values) for values in measured] != [len(case.candidates) for case in cases]:
+        try:
+            lengths = [len(values) for values in measured]
+        except TypeError:  # it gives a number, or None
+            lengths = []
+        if lengths != [len(case.candidates) for case in cases]:
             raise TypeError("it should give a list for each case, with a value for each candidate")
         for value in chain.from_iterable(measured):
             if not isinstance(value, Real | Unscored):
                 raise TypeError(f"it gives {value!r} in place of a number or Unscored")
-    return measured
+        return [[_finite(value) for value in values] for values in measured]
+
+
+def _finite(value: Value) -> Value:
+    return value if isinstance(value, Unscored) or isfinite(value) else Unscored(NOT_A_NUMBER)
 
 
 def fitted_here(metric: Fitting, cases: Sequence[Case], seed: int) -> Fitting:

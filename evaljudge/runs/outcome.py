@@ -72,7 +72,8 @@ class Outcome:
         without a system, all systems with their scores."""
         import evaljudge
 
-        return evaljudge.show(self, doc_id, system, **options)
+        system = None if system is None else str(system)
+        return evaljudge.show(self, str(doc_id), system, **options)
 
     @property
     def warnings(self) -> Sequence[str]:

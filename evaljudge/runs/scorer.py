@@ -37,7 +37,7 @@ from evaljudge.settings import AnyPath, as_path
 Names = str | Sequence[str] | Mapping[str, Any]
 """One name, several names, or names with their settings, as in a configuration."""
 HERE = {"executor": "local"}
-_OF_NAMES = ("judges", "metrics")
+_OF_NAMES = ("judges", "metrics", "axes")
 _MISPLACED = {
     "corpus": "corpus: the texts are the first argument of `score`: leave `corpus` out",
     "out": "out: a Scorer has no folder of its own: give `out` to its `score`",

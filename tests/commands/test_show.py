@@ -111,10 +111,10 @@ def test_what_the_shown_numbers_are(run):
 def test_texts_are_folded_and_control_no_terminal(run):
     wanted = ShowOptions(str(run), "d3")
     assert "more lines: --full shows all" in show_text(wanted).text
-    whole = show_text(replace(wanted, is_full=True)).text
+    whole = show_text(replace(wanted, full=True)).text
     assert "more line" not in whole
     assert " ".join(SOURCE.split()) in " ".join(whole.split())
-    text = show_text(ShowOptions(str(run), "d3", "A", is_full=True)).text
+    text = show_text(ShowOptions(str(run), "d3", "A", full=True)).text
     assert [c for c in text if not c.isprintable() and c != "\n"] == []
     assert "␛[31mred" in text
 

@@ -109,6 +109,8 @@ def test_scores_are_those_of_the_files(done):
     assert done.scores(["value", "system"]).column_names == ["value", "system"]
     assert done.scores(["ratings"]).column_names == ["ratings"]
     assert done.verdicts("synthetic", ["levels"]).column_names == ["levels"]
+    with pytest.raises(UserError, match="unknown analysis 'sytems': did you mean 'systems'"):
+        open_run(done.out).findings["sytems"]
     with pytest.raises(UserError, match="unknown column 'vale': did you mean 'value'"):
         done.scores(["vale"])
 

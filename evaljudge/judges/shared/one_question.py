@@ -18,6 +18,7 @@ common with it is QuestionJudge.
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import isfinite, log
 from statistics import fmean
 from typing import Any, Generic, TypeVar
@@ -40,6 +41,7 @@ from evaljudge.model.counting import cost
 from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
+from evaljudge.text import NOT_A_NUMBER
 
 Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | ModelRating)
 Texts = Mapping[str, Given]
@@ -51,6 +53,8 @@ LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
 """What `read` is tried on."""
+TAKEN = {"target", "source", "context", "target_noun", "source_noun", "axis", "description"}
+"""The slots that a question has without declaring them."""
 UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
             "model cannot tell where the text begins and ends")  # fmt: skip
 
@@ -297,6 +301,10 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         different = {str(answer).casefold() for answer in self.answers}
         if isinstance(self.answers, str) or 0 < len(different) < max(2, len(self.answers)):
             lacks.append("`answers` that are two texts or more and differ by more than their case")
+        if not all(isinstance(each, Mapping) for each in self.slots):
+            lacks.append('`slots` that are a list of mappings, [{"name": "its text"}]')
+        elif taken := TAKEN.intersection(chain.from_iterable(self.slots)):
+            lacks.append(f"another name for the slot {min(taken)!r}, which every question has")
         if lacks:
             raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
 
@@ -335,7 +343,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         value = self.together([self._value(one) for one in evidence.get("answers", [evidence])])
         if not isfinite(value):
-            raise ValueError("the score is not a number")
+            raise ValueError(NOT_A_NUMBER)
         return [float(value)]
 
     def _value(self, answer: Mapping[str, Any]) -> float:

@@ -212,7 +212,15 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Doubled(Brief):
         answers = ("Yes", "yes")
 
+    class Unmapped(Brief):
+        slots = ("a",)
+
+    class Hiding(Brief):
+        slots = ({"mine": "a"}, {"target": "a"})
+
     for kind, said in {
+        Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
+        Hiding: "the class Hiding needs another name for the slot 'target', which every",
         Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
