@@ -112,17 +112,20 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Of the files that git knows, unpacked."""
+    """Built of the source distribution of the files that git knows, unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
         if not name.startswith(("tests/", "benches/", "docs/")) and (ROOT / name).is_file():
             (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "clone" / name)
-    build = f"{BACKEND}; backend.build_wheel('../built')"
     (folder / "built").mkdir()
-    subprocess.run([sys.executable, "-c", build], cwd=folder / "clone", check=True,
-                   capture_output=True)  # fmt: skip
+    for kind, place in {"sdist": "clone", "wheel": "evaljudge-*"}.items():
+        [source] = folder.glob(place)
+        build = f"{BACKEND}; backend.build_{kind}('../built')"
+        subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
+        for archive in (folder / "built").glob("*.tar.gz"):
+            shutil.unpack_archive(archive, folder, filter="data")
     [made] = (folder / "built").glob("*.whl")
     with ZipFile(made) as archive:
         archive.extractall(folder / "unpacked")
