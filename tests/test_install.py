@@ -20,6 +20,7 @@ from tests.build import document, jsonl
 BACKEND = "import sys; sys.path.insert(0, '.packaging'); import backend"
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+NO_BOTO3 = "s3://bucket: the package boto3 is missing: install evaljudge[s3]"
 IN_THE_SMALLEST = """
 import json, sys
 from pathlib import Path
@@ -39,6 +40,10 @@ assert evaljudge.calibrate("cases.jsonl", "a").text
 assert "settings" in evaljudge.diff("a", "b").text
 with viewing(ViewOptions("a")) as link:
     assert link
+try:
+    evaljudge.check("s3://bucket/runs/a")
+except evaljudge.UserError as error:
+    print(error)
 for changes in json.loads(sys.argv[2]):
     try:
         evaljudge.run(config | {"out": "e"} | changes, engines=ScriptedEngines())
@@ -92,9 +97,7 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         "metrics.meteor: the package nltk is missing: install evaljudge[metrics]": {
             "metrics": ["meteor"]
         },
-        "s3://bucket: the package boto3 is missing: install evaljudge[s3]": {
-            "out": "s3://bucket/runs/a"
-        },
+        NO_BOTO3: {"out": "s3://bucket/runs/a"},
         "gs://bucket: the package obstore is missing: install evaljudge[clouds]": {
             "out": "gs://bucket/runs/a"
         },
@@ -105,7 +108,7 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         [sys.executable, "-S", "-c", IN_THE_SMALLEST, *given], cwd=tmp_path,
         env=smallest(folder) | here, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines() == list(refused), done.stderr
+    assert done.stdout.splitlines() == [NO_BOTO3, *refused], done.stderr
     assert done.stderr.splitlines()[-1].startswith("evaljudge: files cluster: ")
     assert done.returncode == 2  # in a clone, which has these files
 
