@@ -22,6 +22,7 @@ from evaljudge.execution import make_executor
 executor = make_executor(WorkersConfig(executor="ray"), "out")
 
 with executor.session():
+    import ray
 
     @ray.remote
     class Worker:
