@@ -463,6 +463,11 @@ def test_check_says_what_was_found(whole, capsys):
     assert ignored == "ignored    1 file that is not evaljudge's: README"
     assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"
     assert files.endswith(" proven whole, 1 damaged")
+    kept = (bench.out / "run.json").read_bytes()
+    (bench.out / "run.json").write_text("{}")
+    said = command(capsys, "check", str(bench.out), code=2)[0]
+    assert said.splitlines()[1:] == ["files      1 damaged; the others were not read"]
+    (bench.out / "run.json").write_bytes(kept)
     bench.run()
     said = json.loads(command(capsys, "check", str(bench.out), "--json")[0])
     assert said["damaged"] == [] and said["ignored"] == ["README"]

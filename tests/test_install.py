@@ -20,6 +20,7 @@ from tests.build import document, jsonl
 BACKEND = "import sys; sys.path.insert(0, '.packaging'); import backend"
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+NO_BOTO3 = "s3://bucket: the package boto3 is missing: install evaljudge[s3]"
 IN_THE_SMALLEST = """
 import json, sys
 from pathlib import Path
@@ -39,6 +40,10 @@ assert evaljudge.calibrate("cases.jsonl", "a").text
 assert "settings" in evaljudge.diff("a", "b").text
 with viewing(ViewOptions("a")) as link:
     assert link
+try:
+    evaljudge.check("s3://bucket/runs/a")
+except evaljudge.UserError as error:
+    print(error)
 for changes in json.loads(sys.argv[2]):
     try:
         evaljudge.run(config | {"out": "e"} | changes, engines=ScriptedEngines())
@@ -92,9 +97,7 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         "metrics.meteor: the package nltk is missing: install evaljudge[metrics]": {
             "metrics": ["meteor"]
         },
-        "s3://bucket: the package boto3 is missing: install evaljudge[s3]": {
-            "out": "s3://bucket/runs/a"
-        },
+        NO_BOTO3: {"out": "s3://bucket/runs/a"},
         "gs://bucket: the package obstore is missing: install evaljudge[clouds]": {
             "out": "gs://bucket/runs/a"
         },
@@ -105,24 +108,27 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         [sys.executable, "-S", "-c", IN_THE_SMALLEST, *given], cwd=tmp_path,
         env=smallest(folder) | here, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines() == list(refused), done.stderr
+    assert done.stdout.splitlines() == [NO_BOTO3, *refused], done.stderr
     assert done.stderr.splitlines()[-1].startswith("evaljudge: files cluster: ")
     assert done.returncode == 2  # in a clone, which has these files
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Of the files that git knows, unpacked."""
+    """Built of the source distribution of the files that git knows, unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
         if not name.startswith(("tests/", "benches/", "docs/")) and (ROOT / name).is_file():
             (folder / "clone" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "clone" / name)
-    build = f"{BACKEND}; backend.build_wheel('../built')"
     (folder / "built").mkdir()
-    subprocess.run([sys.executable, "-c", build], cwd=folder / "clone", check=True,
-                   capture_output=True)  # fmt: skip
+    for kind, place in {"sdist": "clone", "wheel": "evaljudge-*"}.items():
+        [source] = folder.glob(place)
+        build = f"{BACKEND}; backend.build_{kind}('../built')"
+        subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
+        for archive in (folder / "built").glob("*.tar.gz"):
+            shutil.unpack_archive(archive, folder, filter="data")
     [made] = (folder / "built").glob("*.whl")
     with ZipFile(made) as archive:
         archive.extractall(folder / "unpacked")

@@ -181,6 +181,18 @@ def test_a_log_speaks_each_period_whatever_happens():
     assert stream.getvalue() == said
 
 
+def test_a_log_says_how_long_a_phase_takes(monkeypatch):
+    monkeypatch.setattr("evaljudge.runs.progress.A_MINUTE", 0.02)
+    stream = Heard()
+    with Log(stream, every=0.01, first=0.01) as log:
+        log.starting({"judge": (9, 9)})
+        for _worker in range(2):
+            log.event(LOADING)
+            assert stream.wait_for("loading the model (2 min so far)\n")
+        log.event(LOADED)
+        assert stream.wait_for("judged 0/9 documents\n")
+
+
 @pytest.mark.parametrize(
     ("todo", "shards", "said"),
     [

@@ -51,7 +51,7 @@ class ScoredRun:
 
 def scored_run(out: str) -> ScoredRun:
     """Refused in one line where no run lies there, or nothing is scored yet."""
-    at_work, output = holder(out), Output(out)
+    output, at_work = Output(out), holder(out)
     about, has_listing = output.known_run(), output.has_listing
     shards, warnings = output.shards(), list[str]()
     if not has_listing and output.place.names("scores"):
@@ -59,7 +59,9 @@ def scored_run(out: str) -> ScoredRun:
     is_done = about.get("state") == "done"  # then a file that is gone is damage, which reading says
     scored = shards if is_done else output.scored(shards)
     if not scored:
-        raise UserError(f"{out}: nothing is scored yet: `evaljudge report CONFIG` writes them")
+        is_judged = len(output.committed("judge")) == len(shards)
+        mend = "report CONFIG` writes scores" if is_judged else "run CONFIG` resumes it"
+        raise UserError(f"{out}: nothing is scored yet: `evaljudge {mend}")
     if at_work:
         warnings.append(f"{out}: at work is {at_work}: what it writes meanwhile may be missed")
     if len(scored) < len(shards):

@@ -53,6 +53,9 @@ class Checked(Shown):
             number = len(files.ignored)
             are = "file that is" if number == 1 else "files that are"
             yield f"ignored    {number:,} {are} not evaljudge's: {some}"
+        if not files.proven:  # run.json or shards.json is damaged
+            yield f"files      {len(self.problems):,} damaged; the others were not read"
+            return
         yield (
             f"shards     {files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
             f"{done['measure']:,} measured"
@@ -68,8 +71,7 @@ def checked(wanted: CheckOptions) -> Checked:
 
 def check_run(out: str, briefs: str | None = None) -> Checked:
     """`briefs`: where the run keeps its briefs now, if not where it says."""
-    at_work = holder(out)
-    output = Output(out)
+    output, at_work = Output(out), holder(out)
     try:
         run = output.known_run()
         found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)

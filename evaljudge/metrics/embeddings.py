@@ -55,7 +55,8 @@ class ModelSettings(Settings):
     @classmethod
     def _is_named(cls, model: str) -> str:
         if not model or "://" in model:
-            raise ValueError(f"name {cls.kind_of_model}, by its hub name or its folder")
+            given = "by its hub name or its folder: `{METRIC: {model: NAME}}`"
+            raise ValueError(f"name {cls.kind_of_model}, {given}")
         return model
 
 

@@ -148,6 +148,8 @@ def _coverage(findings: Findings) -> Iterator[str]:
             why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
             line = f"{on_axis(row.scorer, row.axis)}: {count(row.unscored)}"
             line += f" of {count(row.expected)} ({why})"
+            if row.not_expected:
+                line += f", {count(row.not_expected)} as it should be"
             yield f"unscored   {one_line(line)}"
     # where people gave all texts one rating, it is the same for every scorer
     scorers = defaultdict[tuple[str, int, int], list[str]](list)

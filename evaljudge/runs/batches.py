@@ -99,6 +99,8 @@ def export_asks(run: str, to: str, samples: int) -> str:
 
 def import_replies(run: str, files: Sequence[str]) -> str:
     """Gives lines that say what came, what did not belong, and what is open."""
+    for file in files:
+        open_to_read(file).close()
     with _opened(run) as batches:
         asked, engines, output = dict(batches.ask()), batches.engines, batches.output
         new, wrong = dict[str, Any](), dict[str, list[str]]()

@@ -141,7 +141,8 @@ class Outcome:
         if not self.judges:
             raise UserError(f"{self.out}: the run has no judge, so no verdicts and no briefs")
         there = ", ".join(map(repr, self.judges))
-        raise UserError(f"{self.out}: name one of the run's judges, whose columns differ: {there}")
+        one = "name one of the run's judges, whose columns differ, with `--judge NAME`"
+        raise UserError(f"{self.out}: {one}: {there}")
 
     @cached_property
     def _tables(self) -> RunTables:

@@ -39,6 +39,7 @@ class Log(Watcher):
         self._stream, self._every, self._first = stream, every, first
         self._tally: ProgressTally | None = None
         self._now: object = "beginning"
+        self._since = time.monotonic()
         self._any, self._end = False, threading.Event()
         self._due = time.monotonic() + first
 
@@ -52,7 +53,8 @@ class Log(Watcher):
         self._clock.join()
 
     def entering(self, phase: str) -> None:
-        self._now = phase
+        if self._now != phase:
+            self._now, self._since = phase, time.monotonic()
 
     def warning(self, line: str) -> None:
         self._say(f"warning: {one_line(line, LONG)}")
@@ -85,7 +87,9 @@ class Log(Watcher):
                 self._progress()
 
     def _progress(self) -> None:
-        self._say(str(self._now))
+        minutes = int((time.monotonic() - self._since) / A_MINUTE)
+        has_time = self._now is self._tally or not minutes
+        self._say(f"{self._now}" + ("" if has_time else f" ({minutes:,} min so far)"))
 
     def _say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)

@@ -81,7 +81,7 @@ def set_aside(output: Output, faults: Sequence[Fault]) -> None:
 
 
 def named(faults: Sequence[Fault]) -> str:
-    some = ", ".join(f"{fault.name} {fault.error.problem}" for fault in faults[:NAMED])
+    some = ", ".join(f"{fault.name}: {fault.error.problem}" for fault in faults[:NAMED])
     return some + (f" (and {len(faults) - NAMED} more)" if len(faults) > NAMED else "")
 
 

@@ -87,6 +87,8 @@ class _Lock:
             holder = self._content(self._file)
             os.close(self._file)
             raise UserError(_held(self._uri, holder)) from None
+        except FileNotFoundError:  # below /proc, say
+            raise UserError(f"{self._uri}: the folder cannot be made: take another `out`") from None
         except OSError as error:
             raise disk_error(self._uri, "locked", error) from None
         try:

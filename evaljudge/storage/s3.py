@@ -48,6 +48,12 @@ def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
     return system, path
 
 
+def ask_for_boto3(bucket: str) -> None:
+    """Before the network is asked, for the bucket's region, say."""
+    with needing(f"{SCHEME}{bucket}", "s3"):
+        import boto3  # noqa: F401
+
+
 def path_in(uri: str, advice: str) -> str:
     """The bucket and the path in it; `advice`: what is in the place of a URI's parameters."""
     path = uri.partition("://")[2]
@@ -181,10 +187,11 @@ class S3Objects(Objects):
 def _client(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
     """A client, made once (it takes a tenth of a second) for these settings of the environment;
     with a short patience its timeouts are short too."""
-    with needing(f"{SCHEME}{bucket}", "s3"):
-        import boto3
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError
+    ask_for_boto3(bucket)
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
     patient = Config(
         connect_timeout=patience or CONNECT_TIMEOUT,
         read_timeout=patience or READ_TIMEOUT,

@@ -218,7 +218,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path):
     covered = {row.scorer: (row.scored, row.reasons) for row in agreement_of(wanted).coverage}
     assert covered == {"rouge1": (3, {"is the reference": 1}), "words": (4, {})}
     said = agreed_text(agreement_of(wanted))
-    assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in said
+    assert "unscored   rouge1: 1 of 4 (is the reference × 1), 1 as it should be" in said
     rows = [
         {"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in ("Human", *"ABC")
     ]

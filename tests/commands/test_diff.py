@@ -376,8 +376,10 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench, tmp_path):
     (left,) = texts
     assert 0 < left < DOCUMENTS * len(SYSTEMS)
     shutil.rmtree(tmp_path / "cut/scores")
-    with pytest.raises(UserError, match="nothing is scored yet: `evaljudge report CONFIG` writes"):
-        evaljudge.diff(str(tmp_path / "cut"), str(bench.folder / "a"))
+    for mend in ("report CONFIG` writes scores", "run CONFIG` resumes it"):
+        with pytest.raises(UserError, match=f"nothing is scored yet: `evaljudge {mend}"):
+            evaljudge.diff(str(tmp_path / "cut"), str(bench.folder / "a"))
+        next((tmp_path / "cut/commits/judge").iterdir()).unlink()
 
 
 @pytest.mark.parametrize(

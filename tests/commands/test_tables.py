@@ -115,7 +115,7 @@ def test_records_of_every_eval_ever(done, tmp_path, capsys):
             ("scores", "--to", "s.csv", "--judge", "geval"),
             "--judge: goes with entities or verdicts",
         ),
-        (("verdicts", "--to", "v.csv"), "name one of the run's judges"),
+        (("verdicts", "--to", "v.csv"), "differ, with `--judge NAME`: "),
         (("verdict", "--to", "v.csv"), "did you mean 'verdicts'?"),
     ],
 )

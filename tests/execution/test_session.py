@@ -22,15 +22,16 @@ from evaljudge.execution import make_executor
 executor = make_executor(WorkersConfig(executor="ray"), "out")
 
 with executor.session():
+    import ray
 
     @ray.remote
     class Worker:
-        def is_up(self):
-            return True
+        def niceness(self):
+            return psutil.Process().nice()
 
     worker = Worker.remote()
-    assert ray.get(worker.is_up.remote())
     me = psutil.Process()
+    assert ray.get(worker.niceness.remote()) == me.nice()
     found = {}
     for process in (me, *me.children(recursive=True)):
         sockets = process.net_connections("inet")

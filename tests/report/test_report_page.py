@@ -185,6 +185,8 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
         "metrics": ["words", "rouge1"], "workers": {"executor": "local"},
         "agreement": {"resamples": 50},
     }).findings  # fmt: skip
+    page = (tmp_path / "run/report/index.html").read_text()
+    assert "by metrics alone" in page and "evaljudge prompts" not in page
     of = {one.axis: one for one in first.answers(found)}
     assert {axis: one.scorer for axis, one in of.items()} == {
         "fluency": "rouge1", "relevance": "rouge1",

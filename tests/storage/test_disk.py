@@ -92,6 +92,11 @@ def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path, refused):
     with limited(resource.RLIMIT_FSIZE, 0):
         refused(claim, UserError, f"{tmp_path}/run: cannot be locked (File too large)")
     assert not (tmp_path / "run").exists()
+    with (
+        pytest.raises(UserError, match="/proc/x: the folder cannot be made: take another `out`"),
+        claimed("/proc/x"),
+    ):
+        raise AssertionError("claimed")
 
 
 def test_an_index_beyond_the_disk(refused, monkeypatch):

@@ -19,6 +19,7 @@ _ENVIRONMENT = {
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
+    "RAY_worker_niceness": "0",  # of a Ray that is started here; with Ray's own, 15, workers starve
     "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
 }
 _CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
