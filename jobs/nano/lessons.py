@@ -319,7 +319,7 @@ def _strange(random: Random) -> str:
 
 def _strange_word(random: Random) -> str:
     if random.random() < KNOWN:
-        return random.choice((*OBJECTS, *PLACES, *NUMBERS, "in", "the", "a", "is"))
+        return str(random.choice((*OBJECTS, *PLACES, *NUMBERS, "in", "the", "a", "is")))
     vowels, others = "aeiou", "bcdfghjklmnprstvwyz-'’0123äéßπ"
     syllables = (random.choice(others) + random.choice(vowels) for _ in range(random.randint(1, 4)))
     return "".join(syllables) + random.choice(("", "s", "n", ","))
