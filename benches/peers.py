@@ -37,6 +37,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import product
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -276,7 +277,7 @@ def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tup
     for prompt, options in work.questions(cases):
         if options not in answers:
             answers[options] = [*compile_options(options, tokeniser, template).root.ids]
-        ids = [*template.around(prompt, tokeniser)[0]]
+        ids = [*template.render(prompt, tokeniser, 0, inf).ids]
         prompts.append((ids if arm.tokens else tokeniser.hf.decode(ids), answers[options]))
     if arm.shuffled:
         random.Random(len(prompts)).shuffle(prompts)

@@ -290,7 +290,7 @@ def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
         same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
         assert same == [False, True, False]
         (line,) = bench.warnings.lines
-        assert f"{first.name} " in line
+        assert f"{first.name}: " in line
         assert "00002.parquet is gone" in line or not is_earlier
     kept = sorted((bench.out / "damaged" / first.relative_to(bench.out)).parent.iterdir())
     assert [file.name for file in kept] == [first.name, f"{first.name}.2"]

@@ -11,6 +11,7 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.world import as_jsonl, make_cases
+from evaljudge.commands.options import Names, _given
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from tests.build import command, jsonl
@@ -90,6 +91,12 @@ def test_a_function_finds_what_its_command_prints_and_writes(
 def test_what_is_no_path_is_refused_in_a_line(wrong, named):
     with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
         wrong()
+
+
+def test_names_may_be_in_a_set_and_ids_may_be_numbers():
+    assert _given({"fluency"}, Names) == ["fluency"]
+    assert _given("fluency", Names) == "fluency"
+    assert _given(5, str | None) == "5"
 
 
 @pytest.mark.parametrize(

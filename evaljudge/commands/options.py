@@ -8,10 +8,11 @@ A class has the options as its fields, each with its help, and the command's hel
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import (
     Annotated,
@@ -181,6 +182,14 @@ def _checks(name: str, options: Any, hints: Mapping[str, Any]) -> type[Settings]
     return create_model(name, __base__=Settings, **kinds)
 
 
+def _given(value: Any, hint: Any) -> Any:
+    """Names may be in anything that yields them, and an id may be a number, as in a data frame."""
+    if hint in (Names, Columns) and isinstance(value, Iterable):
+        return value if isinstance(value, str | Sequence | Mapping) else list(value)
+    is_number = hint in (str, str | None) and isinstance(value, Integral)
+    return str(value) if is_number else value
+
+
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     """The command as a function of Python, whose messages name its arguments."""
 
@@ -194,6 +203,7 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
             given = named | signature.bind_partial(*arguments, **known).arguments
         except TypeError as error:
             raise UserError(f"{name}: {error}") from None
+        given = {key: _given(value, hints.get(key)) for key, value in given.items()}
         checked = read_settings(checks, given, name)
         return work(make(**{key: getattr(checked, key) for key in given}))
 

@@ -297,7 +297,8 @@ def _field_called(name: str) -> str:
 def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     """Each name and value; {"people": {"anna": {"fluency": 2}}} is one of `people.anna.fluency`."""
     for name, value in fields.items():
-        raters = value if isinstance(value, Mapping) else {}
+        is_plain = isinstance(value, Mapping) and not any("." in rater for rater in value)
+        raters = value if is_plain else {}
         by_rater = [
             (f"{name}.{rater}.{axis}", rating, True)
             for rater, axes in raters.items()
@@ -329,10 +330,13 @@ def _of_raters(ratings: Mapping[str, str], read: Iterable[str]) -> dict[str, str
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
     their means is left out beside them."""
-    bare = {name: _OF_RATER.sub("", name) for name in ratings}
+    bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
     for name in ratings:
-        around = name.rpartition("_")[0], re.split("[_.]", name)[-1]
-        bare[name] = next((axis for axis in around if axis in _known_axes()), bare[name])
+        first, last = name.rpartition("_")[0], re.split("[_.]", name)[-1]
+        if first in _known_axes():
+            bare[name] = first
+        elif last in _known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
+            bare[name] = last
     axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in ratings if bare[name] != name}
     shared = Counter(read)
     shared.update(axis for name, axis in axes.items() if axis != ratings[name])

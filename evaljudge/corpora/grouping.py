@@ -151,10 +151,11 @@ class Grouping(Grouped):
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
         for candidate in row.candidates:
-            find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
+            find = "SELECT place, text, ratings FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                is_same = earlier[1] and earlier[1] == candidate.text
-                advice = f": {SEVERAL_ROWS}" if is_same else ""
+                mean, (_, text, rated) = candidate.ratings[0], earlier
+                is_other = mean and json.dumps(mean) != rated and text and text == candidate.text
+                advice = f": {SEVERAL_ROWS}" if is_other else ""
                 raise RefusedError(f"{_again(row, candidate.system, earlier[0])}{advice}")
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'

@@ -221,7 +221,7 @@ def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> R
             raters_of = known.setdefault(str(name), {})
             raters_of |= dict.fromkeys(each)
             rating, absent = list(map(each.get, raters_of)), absent + len(each) - len(raters_of)
-        listed = (rating or [None]) if isinstance(rating, list) else [rating]
+        listed = (rating or [None]) if isinstance(rating, list | Mapping) else [rating]
         numbers = tuple(_number(str(name), number) for number in listed)
         rated = [place for place, number in enumerate(numbers) if not isnan(number)]
         absent += len(numbers) - len(rated)
@@ -306,7 +306,7 @@ def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
         return CaseRow.model_validate(nested, context=raters)
     except ValidationError as error:
         text = first_words(error)
-        if not any(map(fields.get, ("doc_id", "source"))):
+        if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):
             keys = ", ".join(map(shown, islice(fields, KEYS_NAMED)))
             text = f"no `source`; its keys are {keys}"
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None

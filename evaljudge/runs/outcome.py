@@ -72,8 +72,7 @@ class Outcome:
         without a system, all systems with their scores."""
         import evaljudge
 
-        system = None if system is None else str(system)
-        return evaljudge.show(self, str(doc_id), system, **options)
+        return evaljudge.show(self, doc_id, system, **options)
 
     @property
     def warnings(self) -> Sequence[str]:

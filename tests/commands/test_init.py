@@ -204,6 +204,7 @@ article_id=doc_id article=source bot=system generated_text=text fluency_r1=ratin
 fluency_r2=ratings.fluency
 id=doc_id question=source model=system answer=text gold=references rater_1 rater_2
 prompt=source completion=text
+article=source summary=text fluency=ratings.fluency gpt4_fluency llama_fluency
 prompt_id=doc_id prompt=source model_name=system model_output=text human_fluency=ratings.fluency url
 article=source summary=text anna_fluency=ratings.fluency ben_fluency=ratings.fluency
 docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
@@ -285,12 +286,13 @@ def test_wrong_flags(given, words):
 
 
 def test_a_row_for_each_rater_is_refused_and_not_skipped():
-    rows = [row | {"rater": rater} for row in as_rows(THEIRS) for rater in ("anna", "ben")]
+    rows = [row | {"human_fluency": rating} for row in as_rows(THEIRS) for rating in (4, 2)]
     with pytest.raises(UserError, match="again .*: several rows for one text: .*`ratings`"):
         made(write("csv", rows))
-    scores = [{n: v for n, v in row.items() if n != "human_fluency"} | {"score": 3} for row in rows]
+    scores = [{"score" if n == "human_fluency" else n: v for n, v in row.items()} for row in rows]
     with pytest.raises(UserError, match="one for each rater, or one for each axis"):
         made(write("csv", scores), column=["score=ratings.fluency"])
+    assert made(write("csv", [*as_rows(THEIRS), as_rows(THEIRS)[0]]))  # a row that came twice
 
 
 def test_mostly_bad_rows_are_refused():

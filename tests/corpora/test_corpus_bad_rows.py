@@ -48,7 +48,7 @@ BAD = [
       for wrong in ("r", ["r", None])),
     *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
     *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, or a list of them")
-      for wrong in ("4/5", "4,5", "no", True, "4", {}, [4, True], [4, None, "4"], [[4]])),
+      for wrong in ("4/5", "4,5", "no", True, "4", [4, True], [4, None, "4"], [[4]])),
 ]  # fmt: skip
 
 
@@ -66,7 +66,11 @@ def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
 
 AGAIN = [
     (flat(text="other"), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
-    (flat(), f"system 'A' of document 'd' again (first in cases.jsonl:1): {SEVERAL_ROWS}"),
+    (flat(), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
+    (
+        flat(ratings={"fluency": 2}),
+        f"system 'A' of document 'd' again (first in cases.jsonl:1): {SEVERAL_ROWS}",
+    ),
     (
         nested({"system": "B", "text": ""}, {"system": "A", "text": ""}),
         "system 'A' of document 'd' again (first in cases.jsonl:1)",

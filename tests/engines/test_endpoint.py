@@ -379,9 +379,10 @@ def by_ids(ask: Ask) -> Reply:
         return Reply(reply | {"choices": [{"message": {}, "finish_reason": "length"}]})
     if body.get("return_token_ids"):
         choices = [
-            {"text": t, "token_ids": as_letters(t + end), "finish_reason": "stop"}
+            {"text": t, "token_ids": as_letters(t + end), "finish_reason": "stop",
+             "stop_reason": as_letters(end)[-1]}
             for t, end in (("good", "</think>"), ("bad", "<|end|>"))
-        ]
+        ]  # fmt: skip
         return Reply(reply | {"choices": choices})
     before, _, tail = as_words(body["prompt"]).rpartition("</think>\n\n")
     p = THOUGHTS["bad" if before.endswith("<think>\nbad\n") else "good"]

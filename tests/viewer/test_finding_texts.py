@@ -51,7 +51,8 @@ def test_a_matrix_has_the_oddest_documents_first(link, browser):
         cell.click()
         page.wait_for_selector("dialog[open] .judged")
         assert page.locator(".headline strong").first.text_content().startswith(shown[:-1])
-        assert page.locator("#text-body p", has_text="Other systems:").locator("a").count() == 2
+        others = page.locator("#text-body p", has_text="Other systems:").locator("a").count()
+        assert others == 2 or (others and link.startswith("file"))  # which has some texts alone
 
 
 def test_the_address_keeps_the_threshold_too(link, browser):

@@ -272,8 +272,8 @@ def _prompt(asked: Asked | Ids) -> Ids | str:
 def _thought(choice: Json, ends: frozenset[int]) -> Ids:
     """The ids of a thought, without a token of which only the server knows that it ends a turn."""
     ids = as_ids(choice["token_ids"])
-    is_other = choice["finish_reason"] == "stop" and not ends & {*ids[-1:]}
-    return ids[:-1] if is_other else ids
+    stopped_by = {*ids[-1:]} & {choice.get("stop_reason")}
+    return ids[:-1] if stopped_by - ends else ids
 
 
 def _alike(one: TopTokens, other: TopTokens) -> bool:
