@@ -540,7 +540,7 @@ def test_workers_on_ray_tell_the_driver_of_damage(whole):
     (bench.out / "commits/judge/00001.zip").unlink()
     bench.run(workers={"executor": "ray", "min": 1, "max": 1})
     (line,) = bench.warnings.lines
-    assert "cases/00001.parquet is not as it was written" in line
+    assert "cases/00001.parquet: is not as it was written" in line
     assert bench.results() == bench.unharmed
 
 
