@@ -231,7 +231,8 @@ class Recent:
         return self._reading[hash(name) % len(self._reading)]
 
     def get(self, name: str) -> bytes | None:
-        return self._kept.get(name, (None, False))[0]
+        with self._lock:
+            return self._kept.get(name, (None, False))[0]
 
     def is_proven(self, name: str, content: bytes) -> bool:
         kept, is_proven = self._kept.get(name, (None, False))
