@@ -211,7 +211,6 @@ def test_check_names_every_damaged_file(hurt, name):
         checked = hurt(name, damage).check()
         if damage == "foreign":
             assert (checked.exit_code, checked.problems) == (0, []), damage
-            assert len(checked.found.ignored) == len(FOREIGN)
         else:
             assert checked.exit_code == 2, damage
             (problem,) = checked.problems
@@ -434,7 +433,7 @@ def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier):
     older = earlier.copied("older")
     unsealed(older)
     checked = older.check()
-    assert (checked.problems, checked.found.proven, checked.found.ignored) == ([], 0, [])
+    assert (checked.problems, checked.found.proven) == ([], 0)
     assert checked.found.readable > 20
     for work in (evaljudge.make_report, evaljudge.run):
         older.run(work)
@@ -454,13 +453,11 @@ def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier):
 
 def test_check_says_what_was_found(whole, capsys):
     bench = whole.copied("said")
-    (bench.out / "README").write_text("mine")
     (bench.out / "commits/judge/00002.zip").write_text("{}")
     problem, *rest = command(capsys, "check", str(bench.out), code=2)[0].splitlines()
     assert problem.startswith(f"{bench.out}/commits/judge/00002.zip: cannot be read (File is not")
     assert problem.endswith(": `evaljudge run CONFIG` sets it aside and does its shard again")
-    ignored, shards, files = rest
-    assert ignored == "ignored    1 file that is not evaljudge's: README"
+    shards, files = rest
     assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"
     assert files.endswith(" proven whole, 1 damaged")
     kept = (bench.out / "run.json").read_bytes()
@@ -470,7 +467,7 @@ def test_check_says_what_was_found(whole, capsys):
     (bench.out / "run.json").write_bytes(kept)
     bench.run()
     said = json.loads(command(capsys, "check", str(bench.out), "--json")[0])
-    assert said["damaged"] == [] and said["ignored"] == ["README"]
+    assert said["damaged"] == []
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
 
 
@@ -556,7 +553,7 @@ def test_damage_on_s3_is_found_and_repaired(whole, s3):
     s3.remove(f"runs/first/{names[2]}")
     s3.put("runs/first/cases/README", b"mine")
     checked = check_run(keys)
-    assert checked.exit_code == 2 and checked.found.ignored == ["cases/README"]
+    assert checked.exit_code == 2
     named = [problem.partition(": ")[0] for problem in checked.problems]
     assert named == [f"{keys}/{name}" for name in names]
     bench.run(out=keys)

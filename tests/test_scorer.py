@@ -23,8 +23,6 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.model.asks import Prompt
 from evaljudge.runs import job, scorer
-from evaljudge.storage import Output
-from evaljudge.storage.checking import inspect
 from tests.build import Counted as Engines
 from tests.build import numbered as texts
 from tests.build import stored
@@ -284,8 +282,6 @@ def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path):
     grown = given | {"corpus": texts(1, 2, 3)}
     outcome = evaljudge.run(grown, engines=engines, extend=True, progress=False)
     assert {key[0] for key in values(outcome.out)} == {"d1", "d2", "d3"}
-    output = Output(outcome.out, run=(Output(outcome.out).run() or {})["id"])
-    assert list(inspect(output).ignored) == []
     name = load_config(grown).corpus_name
     assert outcome.findings.corpus == name
     assert [json.loads(line) for line in Path(name).read_text().splitlines()] == texts(1, 2, 3)

@@ -11,7 +11,6 @@ from evaljudge.settings import as_path
 from evaljudge.storage import Inspected, Output, holder, inspect
 
 DAMAGED = 2  # the exit code where a file is damaged or gone
-NAMED = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,8 +33,8 @@ class Checked(Shown):
     def json(self) -> str:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
         counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
-        more = {"readable": found.readable, "damaged": self.problems, "ignored": found.ignored}
-        rows = {**named, **counts, **more, "secret": self.secret}
+        faults = {"readable": found.readable, "damaged": self.problems, "secret": self.secret}
+        rows = {**named, **counts, **faults}
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -48,11 +47,6 @@ class Checked(Shown):
                 f"warning    run.json holds a secret at {self.secret}, and so may signatures: keep "
                 "the folder from others, and replace the secret by a new one"
             )
-        if files.ignored:
-            some = ", ".join(files.ignored[:NAMED]) + (", …" if files.ignored[NAMED:] else "")
-            number = len(files.ignored)
-            are = "file that is" if number == 1 else "files that are"
-            yield f"ignored    {number:,} {are} not evaljudge's: {some}"
         if not files.proven:  # run.json or shards.json is damaged
             yield f"files      {len(self.problems):,} damaged; the others were not read"
             return

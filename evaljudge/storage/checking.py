@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.failures import NOT_PERMITTED, DiskError
-from evaljudge.storage.files import BUNDLED, COMMON, GONE, RUN, SHARDS, SPENT
+from evaljudge.storage.files import COMMON, GONE, RUN, SHARDS, SPENT
 from evaljudge.storage.output import Output, Shard, Stage, judge_kinds, marked_in, marker
 from evaljudge.storage.streams import PIECE
 
@@ -24,17 +24,8 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 DERIVED = "derived"
 """The key of run.json that holds the digests of what the last report wrote."""
 CHANGED = "is not as the last report wrote it"
-_ALONE = re.compile(rf"{re.escape(SPENT)}|cascade\.json|(replies|why)/\w[\w.-]*\.json")
+_ALONE = re.compile(rf"{re.escape(SPENT)}|cascade\.json|why/\w[\w.-]*\.json")
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
-_SHARD = r"\d{5,}\.parquet"
-_OURS = re.compile(
-    rf"(run|shards|spent)\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.(json|zip)"
-    rf"|(cases|scores)/{_SHARD}|scores/\d{{5,}}-{_SHARD}|briefs/{BUNDLED}\w+(-\w+)?/\d{{5,}}\.zip"
-    rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels|replies|partial/[\w-]+)/[\w.-]+\.json"
-    r"|why/\w+\.json|cascade\.json|cascade/.+"
-    r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +50,6 @@ class Inspected:
     done: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
     """How many shards each stage has done."""
     shards: int = 0
-    ignored: Sequence[str] = ()
-    """Files that are not ours."""
 
 
 class _File(NamedTuple):
@@ -84,9 +73,6 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     for name in (RUN, SHARDS) if is_cut else (RUN,):
         _count(seen, output.prove(name)[1])
     derived: Mapping[str, str] = run.get(DERIVED, {})
-    seen.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
-    if DERIVED not in run:  # an earlier version has not noted which of these it wrote
-        seen.ignored = [n for n in seen.ignored if not n.startswith(("report/", "selected/"))]
 
     was_done, judges = was_finished(run), judge_kinds(run)
     checked = {name.split("/")[1] for name in there if name.startswith("checks/")}
