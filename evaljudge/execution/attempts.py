@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import GivenUp
 
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
@@ -32,15 +32,14 @@ MOST_KILLERS = 8
 MOST_LOADS = 3
 LOADING_KILLS = (
     f"a worker died {MOST_LOADS} times while it loaded its model; too little memory, or a package "
-    "that fails there, is the first suspect, and the log (on Ray, the workers' own, in the folder "
-    "`logs` of its session) says more: give it more memory, or take a smaller model"
+    "that fails there, is the first suspect, and the workers' own log, in the folder `logs` of "
+    "Ray's session, says more: give it more memory, or take a smaller model"
 )
 MEASURING_KILLS = (
     f"a worker that measures died {MOST_LOADS} times before it could begin; a package of a metric "
     "that fails as it is imported is the first suspect, and the workers' own log, in the folder "
     "`logs` of Ray's session, says more"
 )
-LOADING_NOTE = "loading-engine"
 
 
 class CaseSlots:
@@ -110,7 +109,8 @@ class Here:
     notes: Notes
 
     def predecessor(self, name: str) -> Note | None:
-        """The note of the attempt before, with its death counted; None if this is the first."""
+        """The note of the attempt before, with its death counted, as this worker's; None if this is
+        the first."""
         if not (left := self.notes.attempt(name)):
             return None
         note = Note(**left)
@@ -120,10 +120,6 @@ class Here:
                 note.deaths += 1
             elif alone["shard"] == name:
                 note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
-        return note
-
-    def successor(self, before: Note | None) -> Note:
-        note = before or Note(self.worker, self.node)
         return replace(note, worker=self.worker, node=self.node)
 
 
@@ -131,7 +127,7 @@ class Attempt:
     def __init__(self, name: str, here: Here) -> None:
         self._name, self._here, self._notes = name, here, here.notes
         before = here.predecessor(name)
-        self.is_first, self._note = before is None, here.successor(before)
+        self.is_first, self._note = before is None, before or Note(here.worker, here.node)
         hopeless = len(self.quarantined) >= MOST_KILLERS and not self._note.well
         if hopeless or self._note.deaths >= MOST_DEATHS:
             times = self._note.deaths + sum(self._note.killed.values())
@@ -172,16 +168,3 @@ class Attempt:
 
     def _write(self) -> None:
         self._notes.note_attempt(self._name, asdict(self._note))
-
-
-@contextmanager
-def noting_loading(here: Here) -> Iterator[None]:
-    """One try to load an engine in this process, which may die of it (on Ray: ray/board.py)."""
-    note = here.successor(here.predecessor(LOADING_NOTE))
-    if note.deaths >= MOST_LOADS:
-        raise UserError(LOADING_KILLS)
-    here.notes.note_attempt(LOADING_NOTE, asdict(note))
-    try:
-        yield
-    finally:  # not reached by a process that dies
-        here.notes.note_attempt(LOADING_NOTE, {})

@@ -37,7 +37,7 @@ from evaljudge.errors import (
     finishing,
     first_words,
 )
-from evaljudge.execution.attempts import Here, noting_loading
+from evaljudge.execution.attempts import Here
 from evaljudge.execution.budget import Budget
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.protocol import (
@@ -127,17 +127,14 @@ class _Asking:
             raise Unasked
 
     def _opened(self) -> ShardWork:
-        """An engine, unless the ones before it died while they were loaded."""
-
         def tell(events: Sequence[Event]) -> None:
             for event in events:
                 self._watch(event)
 
         assignment, here, all_of_it = self._assignment, _here(self._notes), self._budget
         mine = (partial(all_of_it.take, ""), partial(all_of_it.settle, "")) if all_of_it else None
-        with noting_loading(here):
-            gpus = _gpus(assignment.source)
-            return ShardWork(assignment, here, gpus=gpus, tell=tell, budget=mine)
+        gpus = _gpus(assignment.source)
+        return ShardWork(assignment, here, gpus=gpus, tell=tell, budget=mine)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""

@@ -3,20 +3,17 @@
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import GivenUp
 from evaljudge.execution.attempts import (
     MOST_DEATHS,
     MOST_KILLERS,
-    MOST_LOADS,
     Attempt,
     CaseSlots,
     Here,
-    noting_loading,
 )
 from evaljudge.execution.local import LocalNotes
 
@@ -122,14 +119,6 @@ def test_an_engine_that_survives_nothing_is_given_up(begin):
 async def open_and_end(attempt: Attempt, doc_id: str) -> None:
     async with attempt.opening(doc_id, CaseSlots(9)):
         pass
-
-
-def test_loading_is_not_tried_for_ever(notes):
-    with ExitStack() as never_left:
-        for number in range(MOST_LOADS):
-            never_left.enter_context(noting_loading(here(f"w{number}", notes)))
-        with pytest.raises(UserError, match="while it loaded its model"):
-            never_left.enter_context(noting_loading(here("last", notes)))
 
 
 def test_a_note_that_its_process_died_over_is_none(begin, tmp_path):

@@ -20,7 +20,7 @@ from evaljudge.config import WorkersConfig
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution import executor_name
-from evaljudge.execution.attempts import MOST_DEATHS, MOST_LOADS
+from evaljudge.execution.attempts import MOST_DEATHS
 from evaljudge.execution.local import LocalExecutor, noting_crashes
 from evaljudge.execution.protocol import Event, Measuring
 from evaljudge.metrics import Value
@@ -236,20 +236,6 @@ def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path):
             assert notes() == []
             assert engines.closed == 1
     assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
-
-
-def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path):
-    class Heavy(ScriptedEngines):
-        def open(self, source: Any, seed: int) -> Scripted:
-            os.abort()
-
-    given = config(tmp_path)
-    for _ in range(MOST_LOADS):
-        killed = in_a_process(lambda: evaljudge.run(given, engines=Heavy()))
-        assert killed == -signal.SIGABRT
-    with pytest.raises(UserError, match=f"a worker died {MOST_LOADS} times while it loaded"):
-        evaljudge.run(given, engines=Heavy())
-    assert evaljudge.run(given, engines=ScriptedEngines()).coverage == 1  # said once, then anew
 
 
 def test_an_interrupted_notebook_ends_the_work(tmp_path):
