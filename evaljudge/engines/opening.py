@@ -108,19 +108,14 @@ def expected_block(source: ModelSource) -> int:
 
 
 def caution_of(source: ModelSource) -> str | None:
-    name, kind, block = source.source, layers(source), expected_block(source)
-    if kind == "hybrid" and block:
-        return (
-            f"model {name} has layers without attention: vLLM sets its cache blocks as it loads "
-            "it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
-            f"`prefill at least` counts blocks of {block}"
-        )
-    if kind == "no attention" and not block:
-        return (
-            f"model {name} has no attention: vLLM shares no prefixes of it, so that every prompt "
-            "token is prefilled"
-        )
-    return None
+    block = expected_block(source)
+    if not block or layers(source) != "hybrid":
+        return None
+    return (
+        f"model {source.source} has layers without attention: vLLM sets its cache blocks as it "
+        "loads it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
+        f"`prefill at least` counts blocks of {block}"
+    )
 
 
 def identity_of(source: ModelSource) -> Identity:
