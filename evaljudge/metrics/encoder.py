@@ -169,13 +169,13 @@ def padded(texts: Sequence[Ids], pad: int = 0) -> tuple[Any, Any]:
 def _pooled(states: Vectors) -> Vectors:
     """A unit vector for each token. Of several layers, which are made unit vectors first, it is the
     smallest, the mean and the largest of each number: MoverScore's power means, side by side."""
-    units = _unit(states)
+    units = unit(states)
     if len(units) == 1:
         return np.asarray(units[0])
-    return _unit(np.concatenate([units.min(axis=0), units.mean(axis=0), units.max(axis=0)], axis=1))
+    return unit(np.concatenate([units.min(axis=0), units.mean(axis=0), units.max(axis=0)], axis=1))
 
 
-def _unit(vectors: Vectors) -> Vectors:
+def unit(vectors: Vectors) -> Vectors:
     from torch import from_numpy
     from torch.nn.functional import normalize
 

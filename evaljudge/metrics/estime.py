@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from evaljudge.engines.tokens import Ids
 from evaljudge.errors import UserError
 from evaljudge.metrics.embeddings import NO_TOKENS, NOTHING_TO_COMPARE, LayerSettings, OverEncoder
-from evaljudge.metrics.encoder import TokenEncoder, Vectors
+from evaljudge.metrics.encoder import TokenEncoder, Vectors, unit
 from evaljudge.metrics.lexical import spaced
 from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, libraries, measured
 from evaljudge.metrics.sentences import sentences
@@ -138,15 +138,11 @@ def words_of(text: str) -> list[str]:
 def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) -> float:
     nearest = np.argmax(text.places @ source.places.T, axis=1)
     if part == "soft":
-        mine, theirs = (units(v) for v in (text.inputs, source.inputs[nearest]))
+        mine, theirs = map(unit, (text.inputs, source.inputs[nearest]))
         return float((mine * theirs).sum(axis=1).mean())
     differs = text.first != source.first[nearest]
     in_source = np.isin(text.words, source.words) if part == "alarms" else True
     return float(np.count_nonzero(differs & in_source))
-
-
-def units(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[tuple[Ids, Mapping[int, int]]]:
