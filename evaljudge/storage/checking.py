@@ -24,7 +24,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 DERIVED = "derived"
 """The key of run.json that holds the digests of what the last report wrote."""
 CHANGED = "is not as the last report wrote it"
-_ALONE = re.compile(rf"{re.escape(SPENT)}|cascade\.json|why/\w[\w.-]*\.json")
+_ALONE = (SPENT, "cascade.json")
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 
 
@@ -66,7 +66,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     Raises Damaged where that is run.json or shards.json: they say what there should be.
     """
     run, shards = output.run() or {}, output.shards()
-    seen, there = Inspected(shards=len(shards)), set(output.place.all_names())
+    seen, place = Inspected(shards=len(shards)), output.place
     folders = {stage: output.folders(stage) for stage in STAGES}
     committed = {at: output.marked(at) for at in chain.from_iterable(folders.values())}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
@@ -75,7 +75,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     derived: Mapping[str, str] = run.get(DERIVED, {})
 
     was_done, judges = was_finished(run), judge_kinds(run)
-    checked = {name.split("/")[1] for name in there if name.startswith("checks/")}
+    checked = place.folders("checks")
     named, whole, measured = dict[str, _File](), set[str](), set[int]()
     for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
         markers = [
@@ -115,11 +115,13 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
         *(file for file in named.values() if not file.name.startswith(COMMON)),
         *map(_File, briefs),
-        *(_File(n) for n in there if _ALONE.fullmatch(n)),
+        *(_File(name) for name in _ALONE if place.kind(name) == "File"),
+        *map(_File, output.critique_files()),
     ]
     if with_derived:  # a run that goes on needs none of the common files that markers name
         common |= {name for name in named if name.startswith(COMMON)}
         scored = {output.scores_file(shard): shard for shard in reversed(shards)}
+        there = {f"scores/{name}" for name in place.names("scores")}
         is_done = run.get("state") == "done"
         files += [_File(n, scored[n]) for n in reversed(scored) if n in there or is_done]
         files += [_File(f"labels/{name}.json") for name in output.label_keys()]

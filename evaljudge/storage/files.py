@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
-from evaljudge.errors import Damaged, UserError, first_words
+from evaljudge.errors import Damaged, UserError
 from evaljudge.storage import tables
 from evaljudge.storage.failures import DAMAGE, DiskError
 from evaljudge.storage.place import Place
@@ -353,13 +353,7 @@ class RunFiles:
         self, kind: type[R], name: str, columns: list[str] | None = None, **how: str
     ) -> Iterator[R]:
         """`how`: the seal or the part, as for `table`."""
-        table = self.table(name, columns, **how)
-        if self._is_sealed(name):
-            return tables.from_table(kind, table)
-        try:  # another table than ours may lie there
-            return iter(list(tables.from_table(kind, table)))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self.damaged(name, f"cannot be read ({first_words(error)})") from None
+        return tables.from_table(kind, self.table(name, columns, **how))
 
     def _write_table(self, name: str, table: "pa.Table") -> bytes:
         content = parquet(table, self._sealed_name(name))

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
-_COMMON = re.compile(r"[0-9a-f]+\.json")
+_DIGEST = re.compile(r"[0-9a-f]+\.json")
 _MARKER = re.compile(r"(\d{5,})\.(json|zip)")
 _BUNDLES = re.compile(rf"({BUNDLED}\w+?)(?:-(\w+))?")
 """A folder of bundled briefs: a run, and the panel of that run, if it is not the first."""
@@ -305,17 +305,20 @@ class Output(RunFiles):
 
     # what a model wrote about scores once they were there
 
+    def critique_files(self) -> list[str]:
+        return [f"why/{name}" for name in self.place.names("why") if _DIGEST.fullmatch(name)]
+
     def critiques(self, scores: Iterable[Score]) -> list[Critique]:
-        there = {*self.place.names("why")}
+        there = {*self.critique_files()}
         found = list[Critique]()
         for file in map(_about_score, scores if there else ()):
             if file in there:
                 with suppress(Damaged):  # no score needs it, and `check` names it
-                    found.append(Critique(**self._json(f"why/{file}")))
+                    found.append(Critique(**self._json(file)))
         return found
 
     def keep_critique(self, score: Score, critique: Critique) -> None:
-        file = f"why/{_about_score(score)}"
+        file = _about_score(score)
         self.place.write(file, sealed_json(asdict(critique), self._sealed_name(file)))
 
     # a shard's records
@@ -542,7 +545,7 @@ class Output(RunFiles):
 
     def common_files(self) -> list[str]:
         place, folder = self._where("briefs/common")
-        return [name for name in place.names(folder) if _COMMON.fullmatch(name)]
+        return [name for name in place.names(folder) if _DIGEST.fullmatch(name)]
 
     def common_reply(self, name: str) -> dict[str, Any] | None:
         """What was written once for all documents."""
@@ -578,7 +581,7 @@ def marked_in(panel: Panel, stage: Stage, within: str = "commits") -> str:
 
 def _about_score(score: Score) -> str:
     about = [score.doc_id, score.system, score.scorer, score.axis, score.value]
-    return f"{blake2b(json.dumps(about).encode(), digest_size=16).hexdigest()}.json"
+    return f"why/{blake2b(json.dumps(about).encode(), digest_size=16).hexdigest()}.json"
 
 
 def common_file(name: str) -> str:

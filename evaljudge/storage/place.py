@@ -118,15 +118,6 @@ class Place:
         """The names of the files and folders directly in a folder."""
         return [info.base_name for info in self._infos(folder)]
 
-    def all_names(self) -> list[str]:
-        """The names of all files, here and below; what is not UTF-8 in them is replaced."""
-        start = len(self.path) + 1
-        if self.is_local:  # pyarrow would stop at a folder of others that cannot be read
-            walked = ((folder, files) for folder, _, files in os.walk(self.path))
-            paths = (f"{folder}/{name}"[start:] for folder, files in walked for name in files)
-            return sorted(os.fsencode(path).decode(errors="replace") for path in paths)
-        return sorted(info.path[start:] for info in self._files_in("", and_below=True))
-
     def _files_in(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
         from pyarrow.fs import FileType
 
