@@ -89,7 +89,7 @@ class OverModel:
         """Made on the driver; it travels, so that all workers read the commit that it saw."""
         ours = self.settings
         with naming_the_model(self.name):
-            if not self.downloads or _local(ours.model, ours.revision):
+            if not self.downloads or local_folder(ModelSource(ours.model, ours.revision)):
                 return identified_here(ours)
             source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
             return VllmEngines().describe(source).identity
@@ -187,17 +187,10 @@ def identified_here(settings: ModelSettings) -> Identity:
 
 def folder_here(model: str, revision: str | None) -> Path:
     """The model's folder on this machine: the one named, or that in the hub's local cache."""
-    folder = _local(model, revision)
+    folder = local_folder(ModelSource(model, revision))
     if folder is None:
         raise UserError(
             f"{model} is not on this machine, and this metric downloads nothing: name its folder, "
             f"or have it there first (`hf download {model}`)"
         )
     return folder
-
-
-def _local(model: str, revision: str | None) -> Path | None:
-    try:
-        return local_folder(ModelSource(model, revision))
-    except ValueError:  # no name that a hub could have
-        return None

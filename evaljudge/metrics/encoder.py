@@ -175,7 +175,7 @@ def _pooled(states: Vectors) -> Vectors:
     return unit(np.concatenate([units.min(axis=0), units.mean(axis=0), units.max(axis=0)], axis=1))
 
 
-def unit(vectors: Vectors) -> Vectors:
+def unit(vectors: NDArray[Any]) -> NDArray[Any]:
     from torch import from_numpy
     from torch.nn.functional import normalize
 

@@ -39,7 +39,7 @@ from evaljudge.metrics.embeddings import (
     Embeddings,
     EncoderSettings,
 )
-from evaljudge.metrics.encoder import Embedded
+from evaljudge.metrics.encoder import Embedded, unit
 from evaljudge.metrics.protocol import KnownMetric, Unscored, Value, compared_with, libraries
 from evaljudge.metrics.tokens import UNKNOWN, Floats, Frequencies, TokenIds, grams
 from evaljudge.records import Document
@@ -136,10 +136,7 @@ def pairs(vectors: Floats, weights: Floats) -> tuple[Floats, Floats]:
     if len(weights) == 1:
         return vectors, weights
     weighted = vectors * weights[:, None]
-    sums = weighted[:-1] + weighted[1:]
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-    return units, weights[:-1] + weights[1:]
+    return unit(weighted[:-1] + weighted[1:]), weights[:-1] + weights[1:]
 
 
 def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:

@@ -30,8 +30,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evaljudge.engines.loading import load_tokeniser
+from evaljudge.engines.source import ModelSource
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError, first_words, needing
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -131,12 +132,7 @@ def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
 
 def of_model(source: str, commit: str | None) -> OfModel:
     """`commit`: the hub's, so that all workers load what the driver saw."""
-    try:
-        return OfModel(source, commit, len(_pretrained(source, commit).hf) + 1)
-    except UserError:
-        raise
-    except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        raise UserError(f"no tokenizer was found for {source}: {first_words(error)}") from None
+    return OfModel(source, commit, len(_pretrained(source, commit).hf) + 1)
 
 
 def _by_piece(
@@ -168,11 +164,7 @@ def _read(learnt: str) -> "tuple[Trained, dict[str, Sequence[int]]]":
 
 @lru_cache(maxsize=4)
 def _pretrained(source: str, commit: str | None) -> Tokeniser:
-    with needing(f"the tokenizer of {source}", "embeddings"):
-        from transformers import AutoTokenizer
-
-    options = {"revision": commit or "main", "trust_remote_code": False}
-    return Tokeniser(AutoTokenizer.from_pretrained(source, use_fast=True, **options))
+    return load_tokeniser(ModelSource(source, commit))
 
 
 Floats = NDArray[np.float64]
