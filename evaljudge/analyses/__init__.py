@@ -10,7 +10,7 @@ The report, `evaljudge agree` and the JSON files all go through the same list.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from enum import IntEnum
 from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -165,4 +165,5 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
             made.append((analysis.place, _all(analysis.sections(findings, in_short), Section)))
     made.append((JUDGES_PLACE, list(findings.judged.sections)))
     ordered = [section for _, some in sorted(made, key=lambda m: m[0]) for section in some]
-    return merged(section for section in ordered if any(table.rows for table in section.tables))
+    filled = (replace(s, tables=[table for table in s.tables if table.rows]) for s in ordered)
+    return merged(section for section in filled if section.tables)

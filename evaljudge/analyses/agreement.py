@@ -7,7 +7,7 @@ tables stand before all sections, so this analysis has no section of its own.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaljudge.agreement import Agreement, comparisons, soft_accuracies
+from evaljudge.agreement import LEVELS, Agreement, comparisons, soft_accuracies
 from evaljudge.agreement.rated import MOST_TESTED, Rated
 from evaljudge.analyses import Analysis, Findings, RunFrame
 from evaljudge.records import ANY_AXIS
@@ -32,7 +32,6 @@ _TOOLTIPS = {
 }
 TOOLTIPS = {COEFFICIENTS[name]: words for name, words in _TOOLTIPS.items()}
 """The tooltips of a table's headings on the page."""
-LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = (
     "Candidates are rated, but no scorer has a number on a rated axis: nothing to compare."
@@ -52,7 +51,7 @@ INTERVALS = (
     "In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents, and "
     "where documents have few texts, they hold the value less often."
 )
-_TITLES = {
+TITLES = {
     "sample": "Sample level: within documents",
     "system": "System level: between systems",
     "summary": "Summary level: all candidates pooled",
@@ -92,7 +91,7 @@ class Level:
 
     @property
     def title(self) -> str:
-        return _TITLES[self.name]
+        return TITLES[self.name]
 
     @property
     def meaning(self) -> Sequence[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from evaljudge.agreement import LEVELS, Coefficient, Level
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
+from evaljudge.analyses.agreement import TITLES
 from evaljudge.analysis.combining import on_rated
 from evaljudge.decisions.differences import agreement_differences
 from evaljudge.records import ANY_AXIS
@@ -25,8 +26,6 @@ GAIN = (
     "other documents."
 )
 INTERVALS = "In brackets: 95% intervals over documents."
-TITLES = {"sample": "Sample level: within documents", "system": "System level: systems' means",
-           "summary": "Summary level: all texts pooled"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

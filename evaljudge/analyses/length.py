@@ -6,7 +6,7 @@ from dataclasses import replace
 from evaljudge.agreement import LengthHeld, held_fixed
 from evaljudge.agreement.rated import MOST_TESTED
 from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
-from evaljudge.analyses.jury import TITLES
+from evaljudge.analyses.agreement import TITLES
 from evaljudge.sections import BarRow, Bars
 from evaljudge.sections.figures import FEWEST, correlation, estimate, notes_on, only, tabled
 
@@ -98,8 +98,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         for level in ("sample", "summary")
     ]
     notes = [ORDERED, *notes_on(rows, SAMPLE, "value")]
-    shown = [table for table in tables if table.rows]
-    yield Section(TITLE, [ABOUT, INTERVALS], shown, notes, _pictures(rows))
+    yield Section(TITLE, [ABOUT, INTERVALS], tables, notes, _pictures(rows))
 
 
 def _pictures(rows: Sequence[LengthHeld]) -> list[Bars]:

@@ -156,7 +156,6 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rates = [(row, rate) for row in rows for rate in row.pass_rates]
     tables = [_summary(chosen), _gains(rows), *map(_systems, chosen), _rates(rates)]
     about = [ABOUT, ASSUMED, COUNTS, *([RATES] if rates else [])]
-    tables = [table for table in tables if table.rows]
     yield Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
 
 

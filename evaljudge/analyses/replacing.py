@@ -160,7 +160,6 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         tabled("Beside each rater: shares of texts", raters, 2, beside),
         _left_out(rows),
     ]
-    tables = [table for table in tables if table.rows]
     yield Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
 
 

@@ -111,8 +111,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
             tables += [level.table(f"{title}: {level.name} level") for level in levels]
     number = counted(sum(outliers.set_aside for outliers in files), "rating", "ratings")
     notes = notes_on(row for outliers in files for row in outliers.agreement)
-    shown = [table for table in tables if table.rows]
-    yield Section(f"Without {number} that a file sets aside", [OUTLIERS], shown, notes)
+    yield Section(f"Without {number} that a file sets aside", [OUTLIERS], tables, notes)
 
 
 ANALYSIS = Analysis(WithoutOutliers, rows, section, place=10)
