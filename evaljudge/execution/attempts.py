@@ -31,14 +31,9 @@ MOST_KILLERS = 8
 """Quarantined cases of a shard in which none ended well: then the engine is at fault."""
 MOST_LOADS = 3
 LOADING_KILLS = (
-    f"a worker died {MOST_LOADS} times while it loaded its model; too little memory, or a package "
-    "that fails there, is the first suspect, and the workers' own log, in the folder `logs` of "
-    "Ray's session, says more: give it more memory, or take a smaller model"
-)
-MEASURING_KILLS = (
-    f"a worker that measures died {MOST_LOADS} times before it could begin; a package of a metric "
-    "that fails as it is imported is the first suspect, and the workers' own log, in the folder "
-    "`logs` of Ray's session, says more"
+    f"a worker died {MOST_LOADS} times before it could begin; too little memory for its model, or "
+    "a package (of a metric, say) that fails as it is imported, is the first suspect, and the "
+    "workers' own log, in the folder `logs` of Ray's session, says more"
 )
 
 

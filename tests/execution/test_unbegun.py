@@ -41,19 +41,15 @@ def deadly(worker: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedEngines:
 
 
 @pytest.mark.ray
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("deadly", "said"),
-    [
-        pytest.param(deadly_unpacking, "while it loaded", marks=pytest.mark.long),
-        pytest.param(partial(deadly, "Worker"), "while it loaded", marks=pytest.mark.long),
-        pytest.param(partial(deadly, "Measurer"), "before it could begin", marks=pytest.mark.long),
-    ],
+    "deadly", [deadly_unpacking, partial(deadly, "Worker"), partial(deadly, "Measurer")]
 )
-def test_given_up_with_what_to_look_at(tmp_path, local_ray, capfd, deadly, said):
+def test_given_up_with_what_to_look_at(tmp_path, local_ray, capfd, deadly):
     build.jsonl(tmp_path / "cases.jsonl", [build.document(1)])
     usual = {"judges": {"synthetic": {}}, "metrics": ["importance"], "workers": {"executor": "ray"}}
     config = build.config(tmp_path, **usual)
-    told = f"died 3 times {said}.* in the folder `logs`"
+    told = "died 3 times before it could begin.* in the folder `logs`"
     with pytest.MonkeyPatch.context() as here, pytest.raises(UserError, match=told):
         evaljudge.run(config, engines=deadly(here))
     assert "Traceback" not in capfd.readouterr().err

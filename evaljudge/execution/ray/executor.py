@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
-from evaljudge.execution.attempts import LOADING_KILLS, MEASURING_KILLS
+from evaljudge.execution.attempts import LOADING_KILLS
 from evaljudge.execution.budget import Budget
 from evaljudge.execution.protocol import Assignment, Event, Executor, Measuring, Order, R, T, Watch
 from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_board
@@ -101,7 +101,7 @@ class RayExecutor(Executor):
             watch(Event("loading"))
             given = ((order.shard.number, list[str](order.stages), str(order)) for order in orders)
             with reading_board(given, watch, budget, may_copy=True) as reader:
-                made = LOADING_KILLS, Worker, assignment, taking.gpus, budget is not None
+                made = Worker, assignment, taking.gpus, budget is not None
                 turns = shards_at_once([order.shard for order in orders], assignment.source)
                 packed = _counted(reader.board, *made)
                 _take_turns(_turns("the workers", packed, most, turns, taking), reader)
@@ -116,7 +116,7 @@ class RayExecutor(Executor):
         )
         most = min(self._cpus(), len(lacking))
         with reading_board(orders, watch, may_copy=False) as reader:
-            packed = _counted(reader.board, MEASURING_KILLS, Measurer, measuring)
+            packed = _counted(reader.board, Measurer, measuring)
             turns = _turns("the workers that measure", packed, most, 1, Placement(0, 1))
             _take_turns(turns, reader)
 
@@ -175,12 +175,12 @@ def _done(work: Callable[[T], object], item: T) -> bytes:
     return cast(bytes, ray.cloudpickle.dumps(work(item)))
 
 
-def _counted(board: Any, refusal: str, worker: type, *arguments: object) -> tuple[Any, ...]:
+def _counted(board: Any, worker: type, *arguments: object) -> tuple[Any, ...]:
     """What a `CountedWorker` is made with; it lies once in each node's object store."""
     import ray
 
     packed = ray.put(ray.cloudpickle.dumps((worker, arguments)))
-    return packed, board, pickle.dumps((UserError(refusal), False))
+    return packed, board, pickle.dumps((UserError(LOADING_KILLS), False))
 
 
 def _turns(
