@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evaljudge.engines.checkpoint import digest_of, language_config
-from evaljudge.engines.internals import shut_down
+from evaljudge.engines.internals import loaded_matrices, shut_down
 from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError, first_words
 
@@ -29,9 +29,8 @@ UNSUPPORTED = (
 ONLY_WEIGHTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
 """Values of `init_lora_weights` that leave the weights of the model as they are."""
 _MATRIX = re.compile(r"(?P<module>[^.]+)\.lora_(?:embedding_)?(?P<side>[AB])(?:\.weight)?$")
-_LAYER = re.compile(r"\bmodel\.layers\.(\d+)\.(self_attn\.(?:q|k|v|qkv)_proj\.lora_A\.weight$)?")
-"""Of a layer of the language model. Attention reads the hidden state, whatever the model, and its
-`lora_A` is as wide as that."""
+_ATTENTION = re.compile(r"\bmodel\.layers\.(\d+)\.self_attn\.(?:q|k|v|qkv)_proj\.lora_A\.weight$")
+"""Matrices that read the hidden state, whatever the model; `lora_A` is as wide as that."""
 EXPERTS = "experts"
 MERGE = "merge it into the model (PEFT's `merge_and_unload`), and name that as `source`"
 
@@ -102,6 +101,11 @@ def load_adapter(engine: Any, source: ModelSource) -> None:
         return
     try:
         engine.add_lora(request)
+        wanted = sum(module != EXPERTS for module in _modules(source).values())
+        loaded = loaded_matrices(engine) // source.engine.get("tensor_parallel_size", 1)
+        if loaded < wanted:
+            message = f"{loaded} of its {wanted} pairs of matrices are for modules of this model"
+            raise _unfit(source, f"made for another model: only {message}")
     except BaseException:  # in a notebook the engine would keep its memory
         shut_down(engine)
         raise
@@ -135,10 +139,10 @@ def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> 
     for name, wide in widths.items():
         if "lm_head" in name:
             raise _unfit(source, f"it changes the output layer, which vLLM gets wrong: {MERGE}")
-        if not (match := _LAYER.search(name)):
+        if not (match := _ATTENTION.search(name)):
             continue
         why = ""
-        if match[2] and width and wide != width:
+        if width and wide != width:
             why = f"its weights are for a hidden size of {wide}, and the model's is {width}"
         elif layers and int(match[1]) >= layers:
             why = f"it has weights for layer {match[1]}, and the model's last is {layers - 1}"

@@ -123,6 +123,17 @@ def name_blocks(engine: Any) -> None:
     core.request_block_hasher = names_of_blocks
 
 
+def loaded_matrices(engine: Any) -> int:
+    """How many matrices A of an adapter the model has got; one that finds none of vLLM's layers
+    for them gives 0, and the adapter is refused."""
+    return sum(engine.apply_model(_loaded))
+
+
+def _loaded(model: Any) -> int:
+    stacked = (getattr(layer, "lora_a_stacked", ()) for layer in model.modules())
+    return sum(bool(matrix.any()) for matrices in stacked for matrix in matrices)
+
+
 # vLLM's source, since importing it takes ten seconds
 
 
