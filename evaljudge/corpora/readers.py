@@ -23,7 +23,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any
 
@@ -226,7 +226,11 @@ def read_parquet(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    is_number: tuple[Callable[[pa.DataType], bool], ...] = pa.types.is_integer, pa.types.is_floating
+    def holds_numbers(kind: pa.DataType) -> bool:
+        inner = (kind.field(place).type for place in range(kind.num_fields))
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        return is_number or any(map(holds_numbers, inner))
+
     number = 0
     try:
         table = pq.ParquetFile(stream, page_checksum_verification=True)
@@ -237,8 +241,8 @@ def read_parquet(
             for field, our in zip(schema, ours, strict=True)
             if our in wanted
             or our.startswith(DOTTED)
-            or field.name in columns.outer
-            or any(t(field.type) for t in is_number)
+            or columns.has_part_of(field.name)
+            or holds_numbers(field.type)
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
