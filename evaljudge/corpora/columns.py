@@ -8,6 +8,8 @@ How messages give advice: with a configuration's keys, or with a command's optio
 CONFIGURATION.columns({"human": "ratings.tone"})
 ->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
 OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
+IN_MEMORY.columns({"human": "ratings.tone"})
+->  "`{'path': …, 'columns': {'human': 'ratings.tone'}}` in place of the rows"
 
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
 ->  ["not read, but these look like ratings: `tone`. If so, give `… tone: ratings.AXIS …`, …"]
@@ -95,12 +97,15 @@ class Advice:
     as_options: bool
     skip: str
     """What to do so that bad rows are counted and left out."""
+    in_memory: bool = False
 
     def columns(self, columns: Mapping[str, str]) -> str:
         """What to write so that each of these columns is read as one of our fields."""
         if self.as_options:
             options = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
             return f"`{' '.join(options)}`"
+        if self.in_memory:
+            return f"`{{'path': …, 'columns': {dict(columns)!r}}}` in place of the rows"
         pairs = ", ".join(
             f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours}"
             for theirs, ours in columns.items()
@@ -113,6 +118,7 @@ class Advice:
 
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
