@@ -36,6 +36,7 @@ from evaljudge.corpora.rows import (
     in_candidates,
     is_absent,
     is_number,
+    with_ratings,
 )
 from evaljudge.errors import UserError, unknown
 from evaljudge.prompts import BUILT_IN, load_task
@@ -80,7 +81,7 @@ _MODEL = re.compile(
 )
 """In the name of a column whose scores are probably no person's."""
 _BESIDE = f"ratings{OF_RATER}"
-"""Where objects in `ratings` are kept that nothing reads, as `columns` names others by rater."""
+"""Where that in `ratings` is kept which nothing reads, as `columns` names raters' ratings in it."""
 _AROUND = re.compile(
     r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
     r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?|\(.*\)))+$",
@@ -167,22 +168,30 @@ class ColumnNames:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        inner, whole = dict[str, Any](), fields
-        for name in self._inner:
-            if name not in fields:
-                inner[name], whole = _apart(whole, name)
-        fields = {**whole, **{n: value for n, value in inner.items() if value is not None}}
         renamed = {self._name(name): value for name, value in fields.items()}
         if len(renamed) < len(fields):
-            ours = [self._name(name) for name in fields]
-            twice = next(name for name in ours if ours.count(name) > 1)
-            raise RefusedError(f"two keys are read as {shown(twice)}: take one of them")
-        if isinstance(rated := renamed.get("ratings"), Mapping) and self.has_part_of("ratings"):
-            objects = {n for n, axes in rated.items() if isinstance(axes, Mapping)}
-            beside = {n: rated[n] for n in objects - _known_axes()}
-            read = {n: v for n, v in rated.items() if v is not None and n not in beside}
-            renamed = {**renamed, "ratings": read} | ({_BESIDE: beside} if beside else {})
+            _refuse_twice(self._name(name) for name in fields)
         return in_candidates(renamed, self.fields)
+
+    def parts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """With the keys inside others that have names, also in candidates."""
+        if not self._inner:
+            return dict(fields)
+        inner, whole = list[tuple[str, Any]](), fields
+        for name in self._inner:
+            value, whole = _apart(whole, name)
+            inner += [(self._name(name), value)] if value is not None else []
+        if inner:  # what stands at the row itself is in `ratings` by now
+            whole = {n: value for n, value in whole.items() if not n.startswith(DOTTED)}
+        _refuse_twice([*whole, *(name for name, _ in inner)])
+        read = {**whole, **dict(inner)}
+        if isinstance(rated := read.get("ratings"), Mapping) and self.has_part_of("ratings"):
+            axes = {name.partition(OF_RATER)[0].removeprefix(DOTTED) for name, _ in inner}
+            axes |= {n for n, v in rated.items() if isinstance(v, Mapping)} - _known_axes()
+            read["ratings"] = {n: v for n, v in rated.items() if n not in axes and v is not None}
+            if beside := {n: v for n, v in rated.items() if n in axes and v is not None}:
+                read[_BESIDE] = beside
+        return in_candidates(with_ratings(read) if inner else read, self.parts)
 
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
@@ -195,6 +204,11 @@ class ColumnNames:
         if len(self.seen) < MOST:
             self.seen[name] = None
         return self._fields.get(name, name)
+
+
+def _refuse_twice(ours: Iterable[str]) -> None:
+    if twice := [name for name, times in Counter(ours).items() if times > 1]:
+        raise RefusedError(f"two keys are read as {shown(twice[0])}: take one of them")
 
 
 def _apart(fields: Mapping[str, Any], name: str) -> tuple[Any, Mapping[str, Any]]:
@@ -344,6 +358,8 @@ def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]
                 yield from ((f"{outer}.{rater}.{axis}", n, axis) for axis, n in axes.items())
         for other in list(rest):
             axis = other if raters and name != "ratings" else _axis_of_dotted(other)
+            if name == _BESIDE or any(other in inner[rater] for rater in raters):
+                axis = f"{outer}.{other}"  # their mean
             if axis and rest[other] is not None:
                 yield f"{outer}.{other}", rest.pop(other), axis
         if rest or not inner:
@@ -380,6 +396,7 @@ def _of_raters(
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
     their means is left out beside them."""
     bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
+    taken.update(by_rater.values())
     for name in ratings:
         first, last = name.rpartition("_")[0], re.split("[_.]", name)[-1]
         if first in _known_axes():

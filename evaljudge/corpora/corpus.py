@@ -192,8 +192,8 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
-    for axis, names in raters.items():  # numbers, of lists, before names
-        by_name = sorted(enumerate(names), key=lambda at: (isinstance(at[1], str), at[1]))
+    for axis, of_axis in raters.items():  # numbers, of lists, before names
+        by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
         if (places := [place for place, _ in by_name]) != sorted(places):
             grouping.places[clean(axis)] = places
     if own:

@@ -322,13 +322,16 @@ def test_ratings_by_rater_then_axis(outer):
 @pytest.mark.parametrize("outer", ["people", "ratings"])
 def test_what_lies_beside_raters_is_read_or_named(outer, form):
     """A rater may have dots in the name, and be the only one."""
-    by_rater = {"coherence": 3, "dr. smith": {"fluency": 4, "tone": 1}}
+    by_rater = {"coherence": 3, "fluency": 5, "dr. smith": {"fluency": 4, "tone": 1}}
     rows = [row | {outer: by_rater} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
     (warning,) = made(write(form, rows), column=["n="]).warnings
-    assert f"look like ratings: `{outer}.dr. smith.tone`; if people gave them, give" in warning
+    assert f"`{outer}.dr. smith.tone`" in warning and "; if people gave them, give" in warning
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         assert next(iter(corpus)).candidates[0].ratings == {"coherence": 3, "fluency": 4}
         assert any(f"`{outer}" in note for note in corpus.unread)
+    made(write("csv", [row | {"ratings": json.dumps(by_rater)} for row in rows]), force=True)
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert corpus.rated_on() == {"coherence": 6, "fluency": 6}
 
 
 def test_only_raters_are_too_many_raters():
