@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -101,11 +102,32 @@ def test_a_mistake_shows_before_anything_is_loaded(given, said):
         (texts(1)[0], "cases: is one row: give a list of rows, [row]"),
         ([], "cases: holds no row"),
         (pa.table({"doc_id": []}), "cases: holds no row"),
+        *(
+            (
+                texts_alone,
+                "cases: 'Is it 3/4?': no such file or folder; a row is a dict such as "
+                "{'source': 'It rained all day.', 'text': 'Rain.'}",
+            )
+            for texts_alone in ("Is it 3/4?", ["Is it 3/4?"])
+        ),
     ],
 )
 def test_cases_that_are_no_rows(cases, said):
     with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
         evaljudge.score(cases, **USUAL, engines=ScriptedEngines())
+
+
+def test_what_is_said_to_do_can_be_done_in_python():
+    frame = pd.DataFrame([{"article": "It rained.", "summary": "Rain."}])
+    scorer: Any = evaljudge.Scorer(judges=[], metrics=["words"])
+    with pytest.raises(UserError) as refused:
+        scorer.score(frame)
+    columns = {"article": "source", "summary": "text"}
+    advised = f"give `{{'path': …, 'columns': {columns}}}` in place of the rows"
+    assert str(refused.value).endswith(advised)
+    assert scorer.score({"path": frame, "columns": columns}).coverage == 1
+    with pytest.raises(UserError, match=r"^seed: give it to the Scorer, Scorer\(seed=…\), not to"):
+        scorer.score(frame, seed=3)
 
 
 # again and again

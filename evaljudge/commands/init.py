@@ -244,8 +244,8 @@ def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
         advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
         axes = ", ".join(axis.name for axis in task.axes)
         yield (
-            f"not read, but these look like ratings: {named(rest)}; to read them, give {advice}, "
-            f"where AXIS is one of {axes}"
+            f"not read, but these look like ratings: {named(rest)}; if people gave them, "
+            f"give {advice}, where AXIS is one of {axes}"
         )
 
 

@@ -82,9 +82,9 @@ def unread_columns(path: str) -> Unread:
     """The columns and keys of a corpus that do not have our names, by its first rows, and which of
     our fields they probably stand for."""
     rows = NamedRows(read_generic((path,)), CONFIGURATION, lambda _: 0)
-    if any(name.count(".") > 1 for name in rows.unread.likely()):
+    if rows.unread.by_rater:
         deque(rows, 0)  # each rater has a name there, also one who comes late
-        if len(rows.unread.names) >= MOST:
+        if len(rows.unread.by_rater) >= MOST:
             raise UserError(f"{path}: has too many raters: give ratings by axis, then rater")
     return rows.unread
 

@@ -8,6 +8,8 @@ How messages give advice: with a configuration's keys, or with a command's optio
 CONFIGURATION.columns({"human": "ratings.tone"})
 ->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
 OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
+IN_MEMORY.columns({"human": "ratings.tone"})
+->  "`{'path': …, 'columns': {'human': 'ratings.tone'}}` in place of the rows"
 
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
 ->  ["not read, but these look like ratings: `tone`. If so, give `… tone: ratings.AXIS …`, …"]
@@ -21,7 +23,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, reduce
+from functools import cache
 from itertools import islice
 from shlex import quote
 from typing import Any
@@ -34,6 +36,7 @@ from evaljudge.corpora.rows import (
     in_candidates,
     is_absent,
     is_number,
+    with_ratings,
 )
 from evaljudge.errors import UserError, unknown
 from evaljudge.prompts import BUILT_IN, load_task
@@ -72,6 +75,13 @@ _NO_RATING = re.compile(
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
 """What says whose rating it is: `_r1` in `fluency_r1`."""
+_MODEL = re.compile(
+    "gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna|prometheus",
+    re.IGNORECASE,
+)
+"""In the name of a column whose scores are probably no person's."""
+_BESIDE = f"ratings{OF_RATER}"
+"""Where that in `ratings` is kept which nothing reads, as `columns` names raters' ratings in it."""
 _AROUND = re.compile(
     r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
     r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?|\(.*\)))+$",
@@ -88,12 +98,15 @@ class Advice:
     as_options: bool
     skip: str
     """What to do so that bad rows are counted and left out."""
+    in_memory: bool = False
 
     def columns(self, columns: Mapping[str, str]) -> str:
         """What to write so that each of these columns is read as one of our fields."""
         if self.as_options:
             options = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
             return f"`{' '.join(options)}`"
+        if self.in_memory:
+            return f"`{{'path': …, 'columns': {dict(columns)!r}}}` in place of the rows"
         pairs = ", ".join(
             f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours}"
             for theirs, ours in columns.items()
@@ -106,6 +119,7 @@ class Advice:
 
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
@@ -130,14 +144,16 @@ class ColumnNames:
                 known = [*KNOWN_FIELDS, AXIS]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
         self.advice = advice
-        self._names, fields = names, list(names.values())
-        self._fields = dict(names)
-        for place, (theirs, field) in enumerate(names.items()):
-            if field.startswith(DOTTED) and fields.count(field) > 1:
-                self._fields[theirs] = f"{field}{OF_RATER}{fields[:place].count(field)}"
+        self._names, self._fields = names, dict(names)
+        for theirs, field in names.items():
+            raters = sorted(name for name, to in names.items() if to == field)  # in any order
+            if field.startswith(DOTTED) and len(raters) > 1:
+                self._fields[theirs] = f"{field}{OF_RATER}{raters.index(theirs)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
         self._inner = [name for name in names if "." in name]
-        self.outer = {name.partition(".")[0] for name in self._inner}
+
+    def has_part_of(self, name: str) -> bool:
+        return any(inner.startswith(f"{name}.") for inner in self._inner)
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other;
@@ -152,15 +168,30 @@ class ColumnNames:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        inner = {name: reduce(_at, name.split("."), fields) for name in self._inner}
-        if inner := {n: value for n, value in inner.items() if value is not None}:
-            fields = {n: value for n, value in fields.items() if n not in self.outer} | inner
         renamed = {self._name(name): value for name, value in fields.items()}
         if len(renamed) < len(fields):
-            ours = [self._name(name) for name in fields]
-            twice = next(name for name in ours if ours.count(name) > 1)
-            raise RefusedError(f"two keys are read as {shown(twice)}: take one of them")
+            _refuse_twice(self._name(name) for name in fields)
         return in_candidates(renamed, self.fields)
+
+    def parts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """With the keys inside others that have names, also in candidates."""
+        if not self._inner:
+            return dict(fields)
+        inner, whole = list[tuple[str, Any]](), fields
+        for name in self._inner:
+            value, whole = _apart(whole, name)
+            inner += [(self._name(name), value)] if value is not None else []
+        if inner:  # what stands at the row itself is in `ratings` by now
+            whole = {n: value for n, value in whole.items() if not n.startswith(DOTTED)}
+        _refuse_twice([*whole, *(name for name, _ in inner)])
+        read = {**whole, **dict(inner)}
+        if isinstance(rated := read.get("ratings"), Mapping) and self.has_part_of("ratings"):
+            axes = {name.partition(OF_RATER)[0].removeprefix(DOTTED) for name, _ in inner}
+            axes |= {n for n, v in rated.items() if isinstance(v, Mapping)} - _known_axes()
+            read["ratings"] = {n: v for n, v in rated.items() if n not in axes and v is not None}
+            if beside := {n: v for n, v in rated.items() if n in axes and v is not None}:
+                read[_BESIDE] = beside
+        return in_candidates(with_ratings(read) if inner else read, self.parts)
 
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""
@@ -175,8 +206,22 @@ class ColumnNames:
         return self._fields.get(name, name)
 
 
-def _at(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None
+def _refuse_twice(ours: Iterable[str]) -> None:
+    if twice := [name for name, times in Counter(ours).items() if times > 1]:
+        raise RefusedError(f"two keys are read as {shown(twice[0])}: take one of them")
+
+
+def _apart(fields: Mapping[str, Any], name: str) -> tuple[Any, Mapping[str, Any]]:
+    """What a name such as `people.dr. b.tone` stands for, and the fields without it."""
+    if name in fields:
+        return fields[name], {n: value for n, value in fields.items() if n != name}
+    for key, value in fields.items():
+        if isinstance(value, Mapping) and name.startswith(f"{key}."):
+            found, rest = _apart(value, name.removeprefix(f"{key}."))
+            if rest is not value:
+                kept = {n: rest if n == key else v for n, v in fields.items()}
+                return found, kept if rest else {n: v for n, v in kept.items() if n != key}
+    return None, fields
 
 
 AS_THEY_ARE = ColumnNames({})
@@ -190,6 +235,8 @@ class Unread:
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
         if there is no value."""
+        self.by_rater = dict[str, str]()
+        """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
         self._no_numbers = dict[str, str]()  # such a cell of each name that is an axis
         self._longest = Counter[str]()  # text under each name
         self.known = set[str]()
@@ -205,12 +252,15 @@ class Unread:
                 self._see(candidate, OF_CANDIDATE)
 
     def _see(self, fields: Mapping[str, Any], known: Collection[str]) -> None:
-        for name, value, is_apart in _by_rater_apart(fields):
-            if not is_apart and (name in known or name.startswith(DOTTED)):
+        for name, value, axis in _by_rater_apart(fields):
+            is_rating = axis in _known_axes()
+            if not axis and (name in known or name.startswith(DOTTED)):
                 if value is not None:
                     self.known.add(name.partition(".")[0])
                     self._axes.add(name.partition(OF_RATER)[0])
-            elif name in self._ratings or len(self._ratings) < MOST:
+            elif name in self._ratings or len(self.by_rater if is_rating else self._ratings) < MOST:
+                if is_rating:
+                    self.by_rater[name] = f"{DOTTED}{axis}"
                 before = self._ratings.setdefault(name, None)
                 if before != "" and not is_absent(value):
                     self._ratings[name] = _rating_field(name, value)
@@ -247,7 +297,7 @@ class Unread:
         fields, length = self._fields(), self._longest
         longest = sorted(fields, key=lambda n: -length[n] if fields[n] == "source" else 0)
         found = _first_for_each({name: fields[name] for name in longest})
-        found |= _of_raters(ratings, self._axes)
+        found |= _of_raters(ratings, self._axes, self.by_rater)
         return {name: found[name] for name in self._ratings if name in found}
 
     @property
@@ -294,19 +344,32 @@ def _field_called(name: str) -> str:
     return "references" if last and "references" in known else last if words else ""
 
 
-def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
-    """Each name and value; {"people": {"anna": {"fluency": 2}}} is one of `people.anna.fluency`."""
+def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Each name and value; {"people": {"dr. b": {"fluency": 2}, "tone": 3}} is those of
+    `people.dr. b.fluency` and `people.tone`, each with its axis."""
     for name, value in fields.items():
-        is_plain = isinstance(value, Mapping) and not any("." in rater for rater in value)
-        raters = value if is_plain else {}
-        by_rater = [
-            (f"{name}.{rater}.{axis}", rating, True)
-            for rater, axes in raters.items()
-            if isinstance(axes, Mapping) and rater not in _known_axes()
-            for axis, rating in axes.items()
-            if axis in _known_axes()
-        ]
-        yield from by_rater or [(name, value, False)]
+        inner = value if isinstance(value, Mapping) else {}
+        outer, rest, raters = name.removesuffix(OF_RATER), dict(inner), list[str]()
+        for rater, axes in inner.items():
+            is_rater = isinstance(axes, Mapping) and rater not in _known_axes()
+            if is_rater and (name == _BESIDE or not _known_axes().isdisjoint(axes)):
+                raters.append(rater)
+                rest.pop(rater)
+                yield from ((f"{outer}.{rater}.{axis}", n, axis) for axis, n in axes.items())
+        for other in list(rest):
+            axis = other if raters and name != "ratings" else _axis_of_dotted(other)
+            if name == _BESIDE or any(other in inner[rater] for rater in raters):
+                axis = f"{outer}.{other}"  # their mean
+            if axis and rest[other] is not None:
+                yield f"{outer}.{other}", rest.pop(other), axis
+        if rest or not inner:
+            yield name, rest or value, ""
+
+
+def _axis_of_dotted(name: str) -> str:
+    """`fluency` of `dr. b.fluency` or of `fluency.dr. b`."""
+    parts = name.split(".")
+    return next((p for p in (parts[-1], parts[0]) if len(parts) > 1 and p in _known_axes()), "")
 
 
 def _rating_field(name: str, value: Any) -> str:
@@ -326,21 +389,26 @@ def _axis(name: str) -> str:
     return _axis(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
 
-def _of_raters(ratings: Mapping[str, str], read: Iterable[str]) -> dict[str, str]:
+def _of_raters(
+    ratings: Mapping[str, str], read: Iterable[str], by_rater: Mapping[str, str]
+) -> dict[str, str]:
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
     their means is left out beside them."""
     bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
+    taken.update(by_rater.values())
     for name in ratings:
         first, last = name.rpartition("_")[0], re.split("[_.]", name)[-1]
         if first in _known_axes():
             bare[name] = first
         elif last in _known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
             bare[name] = last
-    axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in ratings if bare[name] != name}
+    by_people = [name for name in ratings if not _MODEL.search(name)]
+    axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in by_people if bare[name] != name}
     shared = Counter(read)
     shared.update(axis for name, axis in axes.items() if axis != ratings[name])
     raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]}
+    raters |= {name: by_rater[name] for name in by_people if name in by_rater}
     others = {n: a for n, a in ratings.items() if n not in raters and a not in raters.values()}
     return raters | _first_for_each(others)
 

@@ -172,7 +172,7 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
 
 def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool) -> Corpus:
     """`own`: the names of fields are the user's own, and may be mistakes."""
-    grouping = Grouping(index)
+    grouping = Grouping(index, {})
     theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
     raters = dict[str, dict[Any, None]]()
@@ -192,6 +192,10 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
+    for axis, of_axis in raters.items():  # numbers, of lists, before names
+        by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
+        if (places := [place for place, _ in by_name]) != sorted(places):
+            grouping.places[clean(axis)] = places
     if own:
         columns.refuse_unseen()
     if lacking and (unread.known or unread.names):
@@ -210,6 +214,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
     digest, ratings_digest = _digests(grouping)
     return Corpus(
         index,
+        grouping.places,
         *grouping.counts(),
         skipped=tuple(named),
         skipped_rows=bad,

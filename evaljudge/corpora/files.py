@@ -25,7 +25,7 @@ from math import isfinite
 from typing import IO, Any, Literal
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
-from evaljudge.corpora.memory import Input
+from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
     KnownFormat,
@@ -34,6 +34,7 @@ from evaljudge.corpora.rows import (
     Rows,
     accepted,
     json_or_text,
+    keys_of,
     name_in,
     refuse_other_forms,
 )
@@ -66,7 +67,11 @@ def read_files(inputs: Sequence[Input], readers: Readers, part: Part = "cases") 
     files = dict(pair for one in inputs for pair in _files(one, readers, part))
     shared = Counter(map(_base, files))
     for file, reader in files.items():
-        yield from _rows(file, _base(file) if shared[_base(file)] == 1 else str(file), reader)
+        rows = _rows(file, _base(file) if shared[_base(file)] == 1 else str(file), reader)
+        if kind := kind_in_memory(file):
+            of = f"the {kind}" if isinstance(file, str) else str(file)
+            rows = (row._replace(place=f"row {n} of {of}") for n, row in enumerate(rows, 1))
+        yield from rows
 
 
 def run_in(path: Input) -> str | None:
@@ -151,6 +156,7 @@ FORMATS = {
 
 
 _NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
+_WIDE = "one column per score? Make the table longer first (see the page on agreement)"
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
@@ -212,7 +218,7 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
         axis = str(row.fields.get("axis") or ANY_AXIS)
         yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
     else:
-        raise UserError(f"{row.place}: {_NEEDED}")
+        raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}; {_WIDE}")
 
 
 def _number(row: Row, value: Any) -> float | None:

@@ -59,6 +59,8 @@ class Grouped:
     """The cases of an index, in order of first appearance, candidates in row order."""
 
     index: Index = field(repr=False)
+    places: dict[str, list[int]] = field(repr=False)
+    """The raters of an axis in the order of their names, where rows named them in another."""
 
     def __iter__(self) -> Iterator[Case]:
         """May be called as often as wanted; several iterations may run at a time."""
@@ -118,7 +120,20 @@ class Grouped:
         texts = tuple(json.loads(references)) if references else ()
         kept = self.index.execute(f"{candidates_of} ORDER BY number", (number,))
         document = Document(doc_id, source or "", texts, context)
-        return Case(document, tuple(_candidate(*columns) for columns in kept))
+        return Case(document, tuple(self._candidate(*columns) for columns in kept))
+
+    def _candidate(self, system: str, text: str, ratings: str, raters: str | None) -> Candidate:
+        """An absent rating of a rater comes back as the object `math.nan`: see `fragment`."""
+        if raters is None:
+            return Candidate(system, text, json.loads(ratings))
+        listed: dict[str, list[float]] = json.loads(raters, parse_constant=lambda _: nan)
+        for axis in self.places.keys() & listed.keys():
+            numbers = dict(enumerate(listed[axis]))
+            listed[axis] = [numbers.get(place, nan) for place in self.places[axis]]
+            while listed[axis][-1] is nan:
+                listed[axis].pop()
+        each = {axis: tuple(numbers) for axis, numbers in listed.items()}
+        return Candidate(system, text, json.loads(ratings), each)
 
     def _one(self, query: str, *values: Any) -> Any:
         return self.index.execute(query, values).fetchone()
@@ -174,14 +189,6 @@ class Grouping(Grouped):
                 twice.append(candidate.system)
         if twice:
             raise RefusedError(_again(row, twice[0], place))
-
-
-def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
-    """An absent rating of a rater comes back as the object `math.nan`: see `fragment`."""
-    if raters is None:
-        return Candidate(system, text, json.loads(ratings))
-    listed: dict[str, list[float]] = json.loads(raters, parse_constant=lambda _: nan)
-    return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 
 
 def _again(row: CaseRow, system: str, place: str) -> str:

@@ -4,9 +4,8 @@
     ->  CorpusFile("rows-5b0f1c2e9a31.jsonl", b'{"doc_id": "d1", …}\\n')
 
 From then on it is read like any file. That of a run's corpus is written into the run's folder: so
-the run can be resumed, workers on other machines find it, and an error names a row as
-`rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is still there. The file is named after
-its content, so another corpus never takes its place. Where none is written, it is `cases:3`.
+the run can be resumed, and workers on other machines find it. The file is named after its content,
+so another corpus never takes its place. An error says `row 3 of the list`, or of the frame.
 """
 
 import io
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FOLDER = "corpus"
+_ROWS = "rows-"
+A_ROW = "a dict such as {'source': 'It rained all day.', 'text': 'Rain.'}"
 _INDEX = "__index_level_"
 """How pyarrow names the column of an index that has no name."""
 
@@ -47,6 +48,14 @@ class CorpusFile:
 Input = str | CorpusFile
 
 
+def kind_in_memory(path: Input) -> str:
+    """What rows were in memory as, of which this is the file; empty where it is another file."""
+    if isinstance(path, str) and f"/{FOLDER}/{_ROWS}" not in path:
+        return ""
+    name = path if isinstance(path, str) else path.name
+    return "frame" if name.endswith(".parquet") else "list"
+
+
 def as_inputs(value: Any, argument: str) -> tuple[Input, ...]:
     """What an argument names: a path, rows in memory, or several of these."""
     is_one = is_in_memory(value) or not isinstance(value, list | tuple)
@@ -68,7 +77,7 @@ def is_in_memory(value: Any) -> bool:
 def file_of(rows: Any, argument: str = "corpus") -> CorpusFile:
     write, ending = (_as_parquet, ".parquet") if _is_table(rows) else (_as_jsonl, ".jsonl")
     content = write(rows, argument)
-    name = f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}"
+    name = f"{_ROWS}{blake2b(content, digest_size=6).hexdigest()}{ending}"
     return CorpusFile(name, content, argument)
 
 
@@ -88,7 +97,7 @@ def _as_jsonl(rows: Iterable[Any], argument: str) -> bytes:
 def _line(place: str, row: Any) -> str:
     """A cell that is empty in a data frame is NaN in its rows."""
     if not isinstance(row, Mapping):
-        raise UserError(f"{place} is {type(row).__name__}: each row is a dict")
+        raise UserError(f"{place} is {type(row).__name__}: each row is {A_ROW}")
     is_nan = {name for name, cell in row.items() if isinstance(cell, float) and cell != cell}
     cells = {str(name): None if name in is_nan else cell for name, cell in row.items()}
     try:

@@ -23,7 +23,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any
 
@@ -108,7 +108,7 @@ def _json_line(line: bytes, columns: ColumnNames) -> dict[str, Any]:
 def _json_fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise RefusedError(f"not an object but {kind(item)}")
-    return with_ratings(columns.fields(item))
+    return columns.parts(with_ratings(columns.fields(item)))
 
 
 def _json(content: bytes, form: str) -> Any:
@@ -130,7 +130,7 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
                 raise UserError(f"{place}: its header is not CSV in UTF-8: {SAVE_SO}")
             yield BadRow(place, str(cells))
         elif header:
-            yield row_of(place, _csv_fields, header, cells, separator)
+            yield row_of(place, _csv_fields, header, cells, separator, columns)
         else:
             header = columns.header([column.strip() for column in cells], name)
 
@@ -178,18 +178,19 @@ def _separator_of(header: str) -> str:
     return max(SEPARATORS, key=shown_by)
 
 
-def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:
+def _csv_fields(
+    header: list[str], cells: list[str], separator: str, columns: ColumnNames
+) -> dict[str, Any]:
     if SURROGATE.search("".join(cells)):
         raise RefusedError(f"{NOT_UTF8}: {SAVE_SO}")
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
-    return with_ratings(
-        {
-            name: _value(name, cell, separator)
-            for name, cell in zip(header, cells, strict=False)
-            if cell or not name.startswith(DOTTED)
-        }
-    )
+    fields = {
+        name: _value(name, cell, separator)
+        for name, cell in zip(header, cells, strict=False)
+        if cell or not name.startswith(DOTTED)
+    }
+    return columns.parts(with_ratings(fields))
 
 
 def _value(name: str, cell: str, separator: str) -> Any:
@@ -226,7 +227,11 @@ def read_parquet(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    is_number: tuple[Callable[[pa.DataType], bool], ...] = pa.types.is_integer, pa.types.is_floating
+    def holds_numbers(kind: pa.DataType) -> bool:
+        inner = (kind.field(place).type for place in range(kind.num_fields))
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        return is_number or any(map(holds_numbers, inner))
+
     number = 0
     try:
         table = pq.ParquetFile(stream, page_checksum_verification=True)
@@ -237,8 +242,8 @@ def read_parquet(
             for field, our in zip(schema, ours, strict=True)
             if our in wanted
             or our.startswith(DOTTED)
-            or field.name in columns.outer
-            or any(t(field.type) for t in is_number)
+            or columns.has_part_of(field.name)
+            or holds_numbers(field.type)
         ]
         unread = dict.fromkeys(name for name in schema.names if name not in read)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
@@ -246,7 +251,7 @@ def read_parquet(
                 number += 1
                 yield row_of(
                     f"{name}: row {number}",
-                    lambda row, unread: with_ratings(columns.fields(row)) | unread,
+                    lambda row, unread: _json_fields(row, columns) | unread,
                     fields,
                     unread,
                 )

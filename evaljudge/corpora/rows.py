@@ -114,8 +114,12 @@ def name_in(row: Row, field: str) -> str:
     """The name in a field that must have one; it may be a number."""
     value = row.fields.get(field)
     if value is None or value == "" or isinstance(value, bool | dict | list):
-        raise UserError(f"{row.place}: needs `{field}`")
+        raise UserError(f"{row.place}: needs `{field}`; {keys_of(row.fields)}")
     return str(value)
+
+
+def keys_of(fields: Mapping[str, Any]) -> str:
+    return f"its keys are {', '.join(map(shown, islice(fields, KEYS_NAMED)))}"
 
 
 def refuse_other_forms(name: str, first: bytes) -> None:
@@ -307,6 +311,5 @@ def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
     except ValidationError as error:
         text = first_words(error)
         if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):
-            keys = ", ".join(map(shown, islice(fields, KEYS_NAMED)))
-            text = f"no `source`; its keys are {keys}"
+            text = f"no `source`; {keys_of(fields)}"
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None

@@ -14,7 +14,9 @@ from evaljudge.analysis.costs import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.columns import IN_MEMORY
 from evaljudge.corpora.files import SHOWN
+from evaljudge.corpora.memory import kind_in_memory
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.engines.source import NO_PRICE, ModelFacts, Thinking
@@ -333,7 +335,9 @@ def required(value: R | None) -> R:
 def corpus_of(config: Config) -> CorpusSource:
     source = config.corpus
     path = source.path if isinstance(source.path, str) else tuple(source.path)
-    return CorpusSource(path, source.format, source.sources, source.columns)
+    where = CorpusSource(path, source.format, source.sources, source.columns)
+    in_memory = any(map(kind_in_memory, where.inputs))
+    return replace(where, advice=IN_MEMORY) if in_memory else where
 
 
 def make_job(

@@ -18,11 +18,13 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from shutil import rmtree
 from threading import RLock
-from typing import Any, Self, cast
+from typing import Any, Never, Self, cast
 
 from evaljudge.config import Config, load_config
+from evaljudge.corpora.memory import A_ROW
 from evaljudge.engines import Engines, VllmEngines
 from evaljudge.engines.warm import WarmEngines
 from evaljudge.errors import UserError
@@ -33,6 +35,8 @@ from evaljudge.runs.pipeline import run_job
 from evaljudge.runs.progress import Log
 from evaljudge.runs.watching import Watcher
 from evaljudge.settings import AnyPath, as_path
+from evaljudge.storage import expand
+from evaljudge.text import shown
 
 Names = str | Sequence[str] | Mapping[str, Any]
 """One name, several names, or names with their settings, as in a configuration."""
@@ -104,7 +108,7 @@ class Scorer:
         names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
         self._given, self._progress = _settings(names | config), progress
         self._warm = WarmEngines(engines or VllmEngines())
-        made = _config(self._given, "cases", "out")
+        made = _config(self._given, Path("cases"), "out")
         if any(own.get("examples") for own in made.judges.values()):
             raise UserError("examples: a Scorer has no corpus with ratings: take `evaljudge.run`")
         self._job = make_job(made, cast(Engines, self._warm))
@@ -125,8 +129,10 @@ class Scorer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def score(self, cases: Any, *, out: AnyPath | None = None) -> Outcome:
+    def score(self, cases: Any, *, out: AnyPath | None = None, **settings: Never) -> Outcome:
         """A run of these texts; its folder is `out`, or a temporary one."""
+        for key in settings:
+            raise UserError(f"{key}: give it to the Scorer, Scorer({key}=…), not to its `score`")
         with _ONE_AT_A_TIME:
             if self._is_closed:
                 raise UserError("this Scorer is closed, so it has no engine: make another one")
@@ -161,6 +167,9 @@ def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
         raise UserError("cases: is one row: give a list of rows, [row]")
     if isinstance(cases, Sized) and not len(cases):
         raise UserError("cases: holds no row")
+    for path in cases if isinstance(cases, list) else [cases]:
+        if isinstance(path, str) and not _is_there(path):
+            raise UserError(f"cases: {shown(path)}: no such file or folder; a row is {A_ROW}")
     config = load_config({**settings, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":
         raise UserError(
@@ -168,6 +177,13 @@ def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
             "evaljudge.run"
         )
     return config
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return bool(expand(path))
+    except (UserError, OSError, ValueError):
+        return False
 
 
 def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome:

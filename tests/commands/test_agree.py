@@ -109,6 +109,8 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
         ({"system": "A", "scorer": "m", "value": 1}, "scores.jsonl:7: needs `doc_id`"),
         ({"doc_id": "d1", "system": "A", "value": 1}, "needs `scorer`"),
         ({"doc_id": "d1", "system": "A", "scorer": "m"}, "needs `scorer` and `value`, or `scores`"),
+        ({"id": "d1", "system": "A"}, "needs `doc_id`; its keys are 'id', 'system'"),
+        ({"doc_id": "d1", "system": "A", "gpt4_ease": 1}, "; one column per score?"),
         ({"doc_id": "d1", "system": "A", "scorer": "m", "value": "x"}, "'x' is not a number"),
         (SCORES[0], "a second score of 'A' for 'd1'"),
         (SCORES[0] | {"scorer": "human"}, "people go by it"),

@@ -205,6 +205,9 @@ fluency_r2=ratings.fluency
 id=doc_id question=source model=system answer=text gold=references rater_1 rater_2
 prompt=source completion=text
 article=source summary=text fluency=ratings.fluency gpt4_fluency llama_fluency
+article=source summary=text gpt4_fluency fluency_llama
+article=source summary=text ratings.ann.b.fluency=ratings.fluency \
+ratings.fluency.dr._ben_=ratings.fluency
 prompt_id=doc_id prompt=source model_name=system model_output=text human_fluency=ratings.fluency url
 article=source summary=text anna_fluency=ratings.fluency ben_fluency=ratings.fluency
 docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
@@ -313,6 +316,31 @@ def test_ratings_by_rater_then_axis(outer):
         with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
             assert next(iter(corpus)).candidates[0].raters["fluency"] == (1, 2)
             assert corpus.rated_on() == {"fluency": 206, "coherence": 206}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize("outer", ["people", "ratings"])
+def test_what_lies_beside_raters_is_read_or_named(outer, form):
+    """A rater may have dots in the name, and be the only one."""
+    by_rater = {"coherence": 3, "fluency": 5, "dr. smith": {"fluency": 4, "tone": 1}}
+    rows = [row | {outer: by_rater} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
+    (warning,) = made(write(form, rows), column=["n="]).warnings
+    assert f"`{outer}.dr. smith.tone`" in warning and "; if people gave them, give" in warning
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert next(iter(corpus)).candidates[0].ratings == {"coherence": 3, "fluency": 4}
+        assert any(f"`{outer}" in note for note in corpus.unread)
+    made(write("csv", [row | {"ratings": json.dumps(by_rater)} for row in rows]), force=True)
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert corpus.rated_on() == {"coherence": 6, "fluency": 6}
+
+
+def test_only_raters_are_too_many_raters():
+    rows = as_rows(("doc_id", "source", "system", "text", "n"))
+    wide = {f"c{n}": "x" for n in range(120)}
+    made(write("csv", [row | {"a.b.fluency": 3, "a.c.fluency": 3} | wide for row in rows]))
+    raters = {f"r{n}": {"fluency": 3} for n in range(120)}
+    with pytest.raises(UserError, match="too many raters: give ratings by axis, then rater"):
+        made(write("jsonl", [row | {"ratings": raters} for row in rows]), force=True)
 
 
 def test_axes_without_numbers_and_without_a_name():

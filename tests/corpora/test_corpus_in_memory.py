@@ -153,8 +153,8 @@ def test_what_no_file_can_hold_is_refused_with_its_place(corpus, said, tmp_path)
 @pytest.mark.parametrize(
     ("form", "place"),
     [
-        (list, r"rows-\w+\.jsonl:4: .*doc_id: "),
-        (pd.DataFrame, r"rows-\w+\.parquet: row 4: .*doc_id: "),
+        (list, r"row 4 of the list: doc_id: "),
+        (pd.DataFrame, r"row 4 of the frame: doc_id: "),
     ],
     ids=["rows", "frame"],
 )

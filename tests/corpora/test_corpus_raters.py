@@ -60,6 +60,17 @@ def test_named_raters_have_a_place_each(read, tmp_path):
     assert corpus.absent_ratings == 1
 
 
+def test_the_order_in_which_raters_are_named_says_nothing(read, lines):
+    given = [{"x": {"zoe": 5, "ben": 4}}, {"x": {"ben": 3, "anna": 2}}, {"x": {"anna": 1}}]
+    rows = [ROW | {"system": f"{n}", "ratings": ratings} for n, ratings in enumerate(given)]
+    one, other = read(lines(*rows)), read(lines(*rows[::-1]))
+    assert one.ratings_digest == other.ratings_digest
+    assert [text.raters["x"] for text in one.cases[0].candidates] == [
+        (nan, 4.0, 5.0), (2.0, 3.0), (1.0,),
+    ]  # fmt: skip
+    assert one.cases[0].candidates == other.cases[0].candidates[::-1]
+
+
 TINY = Fraction(5e-324)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
