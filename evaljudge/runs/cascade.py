@@ -16,11 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
+from evaljudge.analysis.cascade import (
+    FILE,
+    NAME,
+    AnsweredTexts,
+    Cascade,
+    agrees,
+    axes_of,
+    no_doubt,
+    sides,
+)
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import Engines
-from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.runs.job import BOTH, Job
@@ -49,10 +57,7 @@ def passed_on(
     answers = list(job.executor.in_order(read, shards))
     doubts = np.concatenate([found.doubts for found in answers])
     if not np.isfinite(doubts).any():
-        raise UserError(
-            f"cascade.first: the scores of {first.name} do not say how far it is in doubt: name a "
-            "judge that chooses among answers, such as geval or synthetic"
-        )
+        raise no_doubt(first)
     stream = np.random.default_rng(job.config.seed)
     drawn = np.sort(stream.choice(doubts.size, min(wanted.draw, doubts.size), replace=False))
     place = output.place.at(NAME)

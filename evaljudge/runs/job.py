@@ -427,7 +427,8 @@ def assemble_job(
         _refuse_unable(each, own.get(each.name, model))
     if config.writer and writer and writer.facts and writer.facts.labels:
         raise UserError(f"writer: {writer.identity} rates texts, and writes none")
-    thinks = is_other and writer and writer.source.thinking
+    is_judge = config.writer in (config.model, *given_models.values())
+    thinks = not is_judge and writer and writer.source.thinking
     if thinks and not any(part.chooses for judge in judges for part in judge.parts()):
         raise UserError("writer.thinking: a writer writes without a thought: leave it out")
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}

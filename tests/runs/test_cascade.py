@@ -168,6 +168,7 @@ def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
 def test_what_cannot_be_a_cascade(bench: Bench, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         bench.run(**changes)
+    assert not bench.log.read_text(), "refused before anything is asked"
 
 
 def test_what_is_certified_is_by_the_binomial_alone() -> None:
