@@ -79,7 +79,8 @@ def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
     if not isinstance(section, Section):
         gives = _gives(section, Section)
         raise UserError(f"judges.{judged.verdict.judge}: its `show` {gives}")
-    return replace(section, notes=[*section.notes, *shown_thoughts(judged.verdict.evidence)])
+    thoughts = shown_thoughts([judged.verdict.evidence, *(b.content for b in judged.briefs)])
+    return replace(section, notes=[*section.notes, *thoughts])
 
 
 def shown_answer(verdict: Verdict) -> Section:
