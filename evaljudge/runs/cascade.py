@@ -65,7 +65,7 @@ def passed_on(
     output.place.write(f"{NAME}/cases.jsonl", rows)
     briefs, out = job.config.briefs or output.place.at("briefs"), f"{place}/run"
     where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": out, "briefs": briefs}
-    judges = {then.name: job.config.judges[then.name]}
+    judges = {then.name: job.settled[then.name]}
     came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}), job.engines)
     of_drawn = Output(out, briefs)
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]

@@ -155,6 +155,15 @@ class Job:
         hours = workers.price_per_gpu_hour, workers.price_per_worker_hour
         return Price(*hours, workers.currency, per_million)
 
+    @property
+    def settled(self) -> dict[str, dict[str, Any]]:
+        """The judges' settings, with the examples as they are chosen."""
+        settings = dict(self.config.judges)
+        for judge in (judge for judge in self.judges if judge.examples):
+            shown = {"examples": judge.examples.model_dump(mode="json")}
+            settings[judge.name] = {**settings[judge.name], **shown}
+        return settings
+
     def thinking(self, judge: Judge) -> Thinking | None:
         """How its model thinks before it chooses."""
         return required(self.own_models.get(judge.name) or self.model).source.thinking
@@ -466,7 +475,10 @@ class Chooser:
         if options.get("examples") is None:
             return options
         where = f"judges.{name}.examples"
-        n = read_settings(Examples, options["examples"], where).n
+        given = read_settings(Examples, options["examples"], where)
+        if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
+            return options
+        n = given.n
         known = self._known.get(name, {}).get("examples", {})
         if known.get("n") == n:
             return {**options, "examples": known}
