@@ -56,7 +56,8 @@ def passed_on(
     shards, read = output.shards(), partial(_answers, output.of(panel), first, axes)
     answers = list(job.executor.in_order(read, shards))
     doubts = np.concatenate([found.doubts for found in answers])
-    if not np.isfinite(doubts).any():
+    mine = np.concatenate([found.values for found in answers])
+    if np.isfinite(mine).any() and not np.isfinite(doubts).any():
         raise no_doubt(first)
     stream = np.random.default_rng(job.config.seed)
     drawn = np.sort(stream.choice(doubts.size, min(wanted.draw, doubts.size), replace=False))
@@ -70,7 +71,6 @@ def passed_on(
     of_drawn = Output(out, briefs)
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
     other = AnsweredTexts.of(scores, then.scorers[0], axes)
-    mine = np.concatenate([found.values for found in answers])
     texts = [text for found in answers for text in found.texts]
     at = {text: place for place, text in enumerate(texts)}
     places = [at[text] for text in other.texts]
