@@ -159,9 +159,9 @@ class Job:
     def settled(self) -> dict[str, dict[str, Any]]:
         """The judges' settings, with the examples as they are chosen."""
         settings = dict(self.config.judges)
-        for judge in (judge for judge in self.judges if judge.examples):
-            shown = {"examples": judge.examples.model_dump(mode="json")}
-            settings[judge.name] = {**settings[judge.name], **shown}
+        for name, shown in ((judge.name, judge.examples) for judge in self.judges):
+            if shown:
+                settings[name] = settings[name] | {"examples": shown.model_dump(mode="json")}
         return settings
 
     def thinking(self, judge: Judge) -> Thinking | None:

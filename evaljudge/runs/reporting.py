@@ -282,8 +282,9 @@ def accounts_of(job: Job, output: Output, but_shards: Iterable[Shard] = ()) -> A
 def _of_draw(job: Job, output: Output) -> Iterable[Receipt]:
     """Those of a cascade's draw, which earlier versions left in the run of the drawn texts."""
     known = output.kept(FILE) if job.config.cascade else {}
-    if not known or "receipts" in known:
-        return known.get("receipts", ())
+    kept: list[Receipt] = known.get("receipts", [])
+    if kept or not known:
+        return kept
     run = Output(out := output.place.at(f"{NAME}/run")).known_run()
     draw = Output(out, run.get("briefs"), run["id"])
     return chain(draw.receipts("prepare"), draw.receipts("judge"))
