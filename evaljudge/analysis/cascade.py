@@ -68,6 +68,8 @@ def cascade_of(config: Config, judges: Mapping[str, Judge]) -> dict[str, Cascade
     if NAME in judges:
         raise UserError("cascade: a judge has this name, and the cascade's scorer needs it")
     first, then = judges[wanted.first], judges[wanted.then]
+    if not first.options:
+        raise no_doubt(first)
     made = Cascade(((first.scorers[0], 1.0), (then.scorers[0], 1.0)))
     of = {judge.scorers[0]: judge.axes_of(judge.scorers[0]) for judge in (first, then)}
     if not set(of[first.scorers[0]]) & set(of[then.scorers[0]]):
@@ -80,6 +82,13 @@ def cascade_of(config: Config, judges: Mapping[str, Judge]) -> dict[str, Cascade
             "`at_least` or `at_most`, or `within`, the largest difference"
         )
     return {NAME: made}
+
+
+def no_doubt(first: Judge) -> UserError:
+    return UserError(
+        f"cascade.first: the scores of {first.name} do not say how far it is in doubt: name a "
+        "judge that chooses among answers, such as geval or synthetic"
+    )
 
 
 def sides(config: Config) -> Sides:

@@ -24,7 +24,7 @@ from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.corpora.files import TO_PEOPLE
 from evaljudge.identity import short
-from evaljudge.judges.checked import check_scores, own_code
+from evaljudge.judges.checked import checked_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge, Ratings
 from evaljudge.records import Score, Verdict
@@ -118,7 +118,7 @@ class Scoring:
                     mine = [score for verdict in verdicts for score in fitted.score(verdict)]
                 else:
                     mine = judge.scores(verdicts)
-                check_scores(judge, cases, mine)
+                mine = checked_scores(judge, cases, mine)
             checks = panel.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
             briefs = partial(panel.own_briefs, judge.kind, shard)
             seen = SeenShard(cases, verdicts, list(checks), mine, briefs)

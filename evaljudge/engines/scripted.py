@@ -23,6 +23,7 @@ from evaljudge.model.asks import (
     Weighed,
     Writing,
     Written,
+    rated,
     some_vector,
     sound,
     word_tokens,
@@ -105,7 +106,7 @@ class Scripted:
     ) -> list[ModelRating | Failed]:
         await sleep(self._delay)
         replies = [(p, self._rates(p, t)) for p, t in zip(prompts, texts, strict=True)]
-        return [r if isinstance(r, Failed) else ModelRating(r, _words(p)) for p, r in replies]
+        return [r if isinstance(r, Failed) else rated(r, _words(p)) for p, r in replies]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [self._embeds(text) for text in texts]

@@ -38,7 +38,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from evaljudge.errors import Damaged, GivenUp, UserError
-from evaljudge.judges.checked import check_scores, own_code
+from evaljudge.judges.checked import checked_scores, own_code
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model import Model
 from evaljudge.model.counting import CountingModel, Masses, Reply
@@ -114,7 +114,7 @@ def try_scoring(judge: Judge, case: Case, verdicts: Sequence[Verdict]) -> bool:
         stored = as_stored(verdicts)
     if type(judge).fit is Judge.fit:
         with own_code(judge, "score"):
-            check_scores(judge, [case], judge.scores(stored))
+            checked_scores(judge, [case], judge.scores(stored))
     return any(verdict.status == "ok" for verdict in verdicts)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import product
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -24,6 +25,7 @@ from evaljudge.plugins import added_code
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
+from evaljudge.text import NOT_A_NUMBER
 
 PROBABLE = "How probable the model finds each answer."
 Place = tuple[str, str, str]
@@ -52,8 +54,8 @@ async def verdicts_of(judge: Judge, case: Case, briefs: Sequence[Brief], model: 
     return judged
 
 
-def check_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -> None:
-    """Each is a number or None, and none is missing."""
+def checked_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -> list[Score]:
+    """Each is a number or None (nan and inf are none), and none is missing."""
     for value in (score.value for score in scores):
         if not (value is None or type(value) is float or isinstance(value, Real)):
             raise _mistake(judge, "score", f"gives {value!r} in place of a number")
@@ -61,6 +63,10 @@ def check_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -
     if len(scores) != len(scales) * sum(len(case.candidates) for case in cases):
         there = {(row.doc_id, row.system, f"{row.scorer}, {row.axis}") for row in scores}
         _refuse_missing(judge, "score", _texts(cases, scales), there)
+    return [
+        replace(score, value=None, reason=NOT_A_NUMBER) if not isfinite(score.value or 0) else score
+        for score in scores
+    ]
 
 
 def judge_findings(judge: Judge, collector: Collector, found: Found) -> JudgeFindings:
@@ -79,7 +85,8 @@ def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
     if not isinstance(section, Section):
         gives = _gives(section, Section)
         raise UserError(f"judges.{judged.verdict.judge}: its `show` {gives}")
-    return replace(section, notes=[*section.notes, *shown_thoughts(judged.verdict.evidence)])
+    thoughts = shown_thoughts([judged.verdict.evidence, *(b.content for b in judged.briefs)])
+    return replace(section, notes=[*section.notes, *thoughts])
 
 
 def shown_answer(verdict: Verdict) -> Section:

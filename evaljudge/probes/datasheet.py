@@ -106,8 +106,8 @@ def datasheet(
     `reworded`: changes of the configuration that give the same instructions in other words, such as
     `prompts=FOLDER`; empty: no second run.
     """
-    config = judges_alone(config, changes)
-    job, place = make_job(config, engines), Place(as_path(out, "out"))
+    config, job = judges_alone(config, changes, engines)
+    place = Place(as_path(out, "out"))
     cases = _cases(job, documents, seed)
     write_cases(place, cases)
     scores, outcome = scored(config, cases, place, "run", watcher, engines)

@@ -199,8 +199,8 @@ def injection(
 
     `out`: where its run goes; it is resumed from there.
     """
-    config = judges_alone(config, changes)
-    job, place = make_job(config, engines), Place(as_path(out, "out"))
+    config, job = judges_alone(config, changes, engines)
+    place = Place(as_path(out, "out"))
     cases = _planted_cases(job, documents, seed)
     write_cases(place, cases)
     scores, outcome = scored(config, cases, place, "run", watcher, engines)
@@ -231,14 +231,17 @@ def injection(
     )
 
 
-def judges_alone(given: AnyPath | Mapping[str, Any] | Config, changes: Sequence[str]) -> Config:
-    """The configuration with what asks a model, and nothing besides."""
+def judges_alone(
+    given: AnyPath | Mapping[str, Any] | Config, changes: Sequence[str], engines: Engines | None
+) -> tuple[Config, Job]:
+    """The configuration with what asks a model, and nothing besides; its job."""
     config = load_config(given.as_given() if isinstance(given, Config) else given, changes)
     if not config.judges:
         raise UserError("probe: the configuration names no judge")
     unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "combine": {}, "of_judges": {}}
     unasked |= {"outliers": None, "calibrate": [], "select": [], "ratings": [], "cascade": None}
-    return config.model_copy(update=unasked)
+    job = make_job(config.model_copy(update=unasked), engines)
+    return job.config.model_copy(update={"judges": job.settled}), job
 
 
 def _planted_cases(job: Job, documents: int, seed: int) -> list[Case]:

@@ -16,11 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.analysis.cascade import FILE, NAME, AnsweredTexts, Cascade, agrees, axes_of, sides
+from evaljudge.analysis.cascade import (
+    FILE,
+    NAME,
+    AnsweredTexts,
+    Cascade,
+    agrees,
+    axes_of,
+    no_doubt,
+    sides,
+)
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import Engines
-from evaljudge.errors import UserError
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.runs.job import BOTH, Job
@@ -48,11 +56,9 @@ def passed_on(
     shards, read = output.shards(), partial(_answers, output.of(panel), first, axes)
     answers = list(job.executor.in_order(read, shards))
     doubts = np.concatenate([found.doubts for found in answers])
-    if not np.isfinite(doubts).any():
-        raise UserError(
-            f"cascade.first: the scores of {first.name} do not say how far it is in doubt: name a "
-            "judge that chooses among answers, such as geval or synthetic"
-        )
+    mine = np.concatenate([found.values for found in answers])
+    if np.isfinite(mine).any() and not np.isfinite(doubts).any():
+        raise no_doubt(first)
     stream = np.random.default_rng(job.config.seed)
     drawn = np.sort(stream.choice(doubts.size, min(wanted.draw, doubts.size), replace=False))
     place = output.place.at(NAME)
@@ -60,12 +66,11 @@ def passed_on(
     output.place.write(f"{NAME}/cases.jsonl", rows)
     briefs, out = job.config.briefs or output.place.at("briefs"), f"{place}/run"
     where = {"corpus": CorpusConfig(path=f"{place}/cases.jsonl"), "out": out, "briefs": briefs}
-    judges = {then.name: job.config.judges[then.name]}
+    judges = {then.name: job.settled[then.name]}
     came = run(job.config.model_copy(update=UNASKED | where | {"judges": judges}), job.engines)
     of_drawn = Output(out, briefs)
     scores = [score for shard in of_drawn.shards() for score in of_drawn.scores(shard)]
     other = AnsweredTexts.of(scores, then.scorers[0], axes)
-    mine = np.concatenate([found.values for found in answers])
     texts = [text for found in answers for text in found.texts]
     at = {text: place for place, text in enumerate(texts)}
     places = [at[text] for text in other.texts]

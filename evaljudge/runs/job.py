@@ -157,6 +157,15 @@ class Job:
         hours = workers.price_per_gpu_hour, workers.price_per_worker_hour
         return Price(*hours, workers.currency, per_million)
 
+    @property
+    def settled(self) -> dict[str, dict[str, Any]]:
+        """The judges' settings, with the examples as they are chosen."""
+        settings = dict(self.config.judges)
+        for name, shown in ((judge.name, judge.examples) for judge in self.judges):
+            if shown:
+                settings[name] = settings[name] | {"examples": shown.model_dump(mode="json")}
+        return settings
+
     def thinking(self, judge: Judge) -> Thinking | None:
         """How its model thinks before it chooses."""
         return required(self.own_models.get(judge.name) or self.model).source.thinking
@@ -431,7 +440,8 @@ def assemble_job(
         _refuse_unable(each, own.get(each.name, model))
     if config.writer and writer and writer.facts and writer.facts.labels:
         raise UserError(f"writer: {writer.identity} rates texts, and writes none")
-    thinks = is_other and writer and writer.source.thinking
+    is_judge = config.writer in (config.model, *given_models.values())
+    thinks = not is_judge and writer and writer.source.thinking
     if thinks and not any(part.chooses for judge in judges for part in judge.parts()):
         raise UserError("writer.thinking: a writer writes without a thought: leave it out")
     own_models = {n: m for n, m in own.items() if m.identity.as_fingerprint() != for_all}
@@ -469,7 +479,10 @@ class Chooser:
         if options.get("examples") is None:
             return options
         where = f"judges.{name}.examples"
-        n = read_settings(Examples, options["examples"], where).n
+        given = read_settings(Examples, options["examples"], where)
+        if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
+            return options
+        n = given.n
         known = self._known.get(name, {}).get("examples", {})
         if known.get("n") == n:
             return {**options, "examples": known}

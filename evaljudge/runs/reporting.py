@@ -12,9 +12,9 @@ from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
-from evaljudge.analysis.cascade import FILE
+from evaljudge.analysis.cascade import FILE, NAME
 from evaljudge.analysis.combining import weigh_shards
-from evaljudge.analysis.costs import Accounts
+from evaljudge.analysis.costs import Accounts, Receipt
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
@@ -275,9 +275,19 @@ def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Find
 
 def accounts_of(job: Job, output: Output, but_shards: Iterable[Shard] = ()) -> Accounts:
     but = {shard.number for shard in but_shards}
-    of_draw = output.kept(FILE).get("receipts", ()) if job.config.cascade else ()
-    receipts = chain(output.receipts("prepare", but), output.receipts("judge", but), of_draw)
-    return Accounts(receipts, job.price)
+    receipts = chain(output.receipts("prepare", but), output.receipts("judge", but))
+    return Accounts(chain(receipts, _of_draw(job, output)), job.price)
+
+
+def _of_draw(job: Job, output: Output) -> Iterable[Receipt]:
+    """Those of a cascade's draw, which earlier versions left in the run of the drawn texts."""
+    known = output.kept(FILE) if job.config.cascade else {}
+    kept: list[Receipt] = known.get("receipts", [])
+    if kept or not known:
+        return kept
+    run = Output(out := output.place.at(f"{NAME}/run")).known_run()
+    draw = Output(out, run.get("briefs"), run["id"])
+    return chain(draw.receipts("prepare"), draw.receipts("judge"))
 
 
 def write_run(

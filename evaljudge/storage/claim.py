@@ -31,6 +31,10 @@ BEAT = 5.0
 LOOK, LOOKS = 2.0, 10
 """A claim may be taken over when ten looks, two seconds apart, have found it unchanged."""
 
+NAMED = 0.1
+"""When a lock is in the way for so long, a job holds it and has noted its name; else someone looked
+at it, as `holder` does."""
+
 
 class Claim(Protocol):
     def check(self) -> None:
@@ -78,15 +82,17 @@ class _Lock:
         self._uri, self._folder, self._path = place.uri, place.path, f"{place.path}/{NAME}"
 
     def take(self) -> None:
+        self._is_new = not os.path.isdir(self._folder)
         try:
-            self._is_new = not os.path.isdir(self._folder)
-            os.makedirs(self._folder, exist_ok=True)
             while not self._locked():
                 os.close(self._file)  # its holder has just removed it
         except BlockingIOError:
-            holder = self._content(self._file)
             os.close(self._file)
-            raise UserError(_held(self._uri, holder)) from None
+            time.sleep(NAMED)
+            if holder := self.holder():
+                raise UserError(_held(self._uri, holder)) from None
+            self.take()
+            return
         except FileNotFoundError:  # below /proc, say
             raise UserError(f"{self._uri}: the folder cannot be made: take another `out`") from None
         except OSError as error:
@@ -113,6 +119,7 @@ class _Lock:
 
     def _locked(self) -> bool:
         """Whether what is locked now is the file of that name."""
+        os.makedirs(self._folder, exist_ok=True)  # a holder that left no trace has removed it, too
         self._file = self._opened(os.O_RDWR | os.O_CREAT)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
@@ -160,7 +167,7 @@ class _Lease:
 
     def check(self) -> None:
         if self._lost is not None:
-            raise ClaimLost(f"{self._uri}: another job has taken it over ({self._lost})")
+            raise ClaimLost(f"{self._uri}: {self._lost}")
 
     def holder(self) -> str:
         there = self._objects.read(NAME)
@@ -180,24 +187,26 @@ class _Lease:
         there = self._objects.read(NAME)
         if there is None:
             return self._objects.put_if(NAME, self._text())
-        if not _is_dead(there) and self._is_renewed(there):
-            raise UserError(_held(self._uri, _read(there)["name"]))
+        if not _is_dead(there) and (renewed := self._renewed(there)):
+            raise UserError(_held(self._uri, _read(renewed)["name"]))
         return self._objects.put_if(NAME, self._text(), there.mark)
 
-    def _is_renewed(self, first: Held) -> bool:
+    def _renewed(self, first: Held) -> Held | None:
+        """The claim as it was written since, by its holder or another job."""
         for _ in range(LOOKS):
             time.sleep(LOOK)
             there = self._objects.read(NAME)
             if there is None or there.mark != first.mark:
-                return there is not None
-        return False
+                return there
+        return None
 
     def _renew(self) -> None:
         while not self._end.wait(BEAT):
             try:
                 there = self._fail_fast.read(NAME)
                 if there is None or not self._is_mine(there):
-                    self._lost = _read(there)["name"] if there else "its claim was removed"
+                    who = f"another job has taken it over ({_read(there)['name']})" if there else ""
+                    self._lost = who or "the claim of this job was removed"
                     return
                 self._mine["beat"] += 1
                 self._fail_fast.put_if(NAME, self._text(), there.mark)
@@ -212,8 +221,7 @@ class _Lease:
 
 
 def _held(uri: str, holder: str) -> str:
-    who = holder or "just begun"
-    return f"{uri}: another job is at work there ({who}); wait for it, or stop it"
+    return f"{uri}: another job is at work there ({holder}); wait for it, or stop it"
 
 
 def _who() -> dict[str, Any]:

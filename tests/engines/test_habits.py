@@ -294,6 +294,7 @@ def test_a_writer_that_has_nothing_to_think_about_is_refused_thoughts():
         return make_job(load_config(spec), ScriptedEngines())
 
     assert made(entities={}).writer.source.thinking.tokens == 8, "it chooses for the rubric"
+    assert len(made(geval={"model": thinks}).passes) == 1, "it judges, too"
     with pytest.raises(UserError, match=r"^writer\.thinking: a writer writes without a thought"):
         made(geval={}, entities={"match": "embedding", "encoder": "e"})
 

@@ -1,10 +1,12 @@
 """What a judge of the user's own does wrong is said in one line, at the first case if possible."""
 
 import re
+from math import inf, nan
 from typing import Any
 
 import pytest
 
+import evaljudge
 from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
@@ -73,6 +75,11 @@ class Text(Sound):
         return "high"
 
 
+class Overflows(Sound):
+    def value(self, verdict: Verdict) -> Any:
+        return inf if verdict.system == "steady" else nan
+
+
 FIRST_CASE = {
     LeavesOneOut: "its `verdicts` gives none on (test-…-…, steady, *)",
     Fails: "its `verdicts` fails at test_checked.py:…: KeyError: 'axis'",
@@ -119,6 +126,13 @@ def run(tmp_path, monkeypatch):
 
 def test_a_sound_judge_passes(run):
     assert run(Sound()) == 6 * CASES
+
+
+def test_nan_and_inf_are_no_scores(run):
+    run(Overflows())
+    scores = evaljudge.open_run(run.config.out).scores().to_pylist()
+    said = {(row["value"], row["reason"]) for row in scores}
+    assert said == {(None, "the score is not a number")}
 
 
 @pytest.mark.parametrize("judge", FIRST_CASE, ids=lambda judge: judge.__name__)

@@ -111,6 +111,10 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert bench.opened() == ["s", "l"]
     bench.run()
     assert bench.opened() == [], "all is there"
+    earlier = {key: known[key] for key in known if key not in ("receipts", "sha256")}
+    Output(str(bench.out)).keep("cascade.json", earlier)
+    evaljudge.make_report(bench.config(), engines=Two(bench.log))
+    assert json.loads((bench.out / "run.json").read_text())["total"] == ended["total"]
     found = inspect(Output(str(bench.out)), with_derived=True)
     assert found.faults == []
 
@@ -164,6 +168,7 @@ def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
 def test_what_cannot_be_a_cascade(bench: Bench, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         bench.run(**changes)
+    assert not bench.log.read_text(), "refused before anything is asked"
 
 
 def test_what_is_certified_is_by_the_binomial_alone() -> None:

@@ -19,6 +19,7 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
+from evaljudge.probes.datasheet import datasheet
 from evaljudge.prompts import examples
 from tests import build
 
@@ -150,6 +151,27 @@ def test_they_are_kept_with_the_run_and_what_they_made_certifies_nothing(tmp_pat
                                      "precision": 0.8, "confidence": 0.9}]}  # fmt: skip
     with pytest.raises(UserError, match="cannot certify"):
         evaljudge.plan(config | {"select": [rule]}, engines=ScriptedEngines(Scripted))
+
+
+def test_texts_without_ratings_of_their_own_are_judged_with_the_examples_of_their_run(
+    tmp_path: Path,
+) -> None:
+    """Those that a cascade draws, and the twins of a probe."""
+    corpus(tmp_path)
+    asked = list[Prompt]()
+    engines = build.Noting(tmp_path / "log")
+    engines.open = lambda source, seed: reader(asked)  # type: ignore[method-assign]
+    judges = {"small": {"judge": "geval", "model": "s"},
+              "large": {"judge": "geval", "model": "l", "examples": {"n": 4}}}  # fmt: skip
+    config = build.config(tmp_path, judges=judges)
+    cascade = {"first": "small", "then": "large", "draw": 20, "within": 1}
+    evaljudge.run(config | {"cascade": cascade}, engines=engines)
+    asked[:] = [prompt for prompt in asked if RATED.search(prompt.text)]
+    assert len(asked) == 48 and own_shown(asked) == set()
+    asked.clear()
+    del config["judges"]["small"]
+    datasheet(config, documents=4, out=tmp_path / "twins", engines=engines, reworded=[])
+    assert len(asked) == 4 * 5 and own_shown(asked) == set()
 
 
 @pytest.mark.parametrize(

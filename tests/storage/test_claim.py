@@ -1,10 +1,13 @@
 """A folder is worked on by one job at a time: locally by a lock, in a bucket by a lease."""
 
+import fcntl
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -104,6 +107,19 @@ def test_one_from_afar_that_is_renewed_is_left_alone(s3_folder, monkeypatch):
     monkeypatch.setattr(claim.time, "sleep", lambda seconds: renew())
     with pytest.raises(UserError, match="process 7 on afar"), claimed(s3_folder):
         pass
+    takes_over = partial(leave_a_claim, s3_folder, name="process 8 on afar")
+    monkeypatch.setattr(claim.time, "sleep", lambda seconds: takes_over())
+    with pytest.raises(UserError, match="process 8 on afar"), claimed(s3_folder):
+        pass
+
+
+def test_one_who_looks_at_what_a_dead_job_left_is_no_job(tmp_path):
+    (tmp_path / claim.NAME).write_text("process 7, which is dead")
+    with open(tmp_path / claim.NAME) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        threading.Timer(0.03, fcntl.flock, (file, fcntl.LOCK_UN)).start()
+        with claimed(str(tmp_path)):
+            pass
 
 
 def test_a_holder_that_was_replaced_notices(s3_folder, monkeypatch):

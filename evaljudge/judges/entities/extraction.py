@@ -194,6 +194,7 @@ class Extraction:
             """The likeliest answers; an empty one where there was no reply."""
             replies = await model.choose(prompts, options) if prompts else []
             bill.tokens += cost(replies)
+            bill.after += [r.thought for r in replies if isinstance(r, Chosen) and r.thought]
             lost.extend(reply for reply in replies if isinstance(reply, Failed))
             chances = [reply.p if isinstance(reply, Chosen) else {"": 1.0} for reply in replies]
             return [max(p, key=lambda name: p[name]) for p in chances]

@@ -148,7 +148,8 @@ class Entities(Judge):
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
-        return [Brief(*named, content | {"replies": bill.replies}, tokens=bill.tokens)]
+        more = {"replies": bill.replies} | ({"after": bill.after} if bill.after else {})
+        return [Brief(*named, content | more, tokens=bill.tokens)]
 
     # stage two: the candidates' entities, and every prompt's vote on them
 

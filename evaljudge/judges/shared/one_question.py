@@ -190,8 +190,10 @@ class QuestionJudge(Judge, Generic[Reply]):
     def score(self, verdict: Verdict) -> list[Score]:
         is_scored = verdict.status == "ok"
         values = self._values(verdict.evidence) if is_scored else [None] * len(self.scorers)
-        logs = verdict.evidence.get("logprobs") if is_scored else None
-        doubt = Chosen(logs).doubt if isinstance(logs, Mapping) and len(logs) > 1 else None
+        answers = verdict.evidence.get("answers", [verdict.evidence]) if is_scored else []
+        logs = [found for a in answers if isinstance(found := a.get("logprobs"), Mapping)]
+        doubts = [Chosen(each).doubt for each in logs if len(each) > 1]
+        doubt = fmean(doubts) if doubts else None
         at = verdict.doc_id, verdict.system
         return [
             Score(*at, scorer, verdict.axis, value, verdict.reason, doubt=doubt)

@@ -46,13 +46,14 @@ def one_of(values: Sequence[str | int]) -> Schema:
 
 @dataclass
 class Bill:
-    """The tokens that asking about one text took, and its structured replies: how many there were,
-    and how many of them were cut or malformed."""
+    """The tokens that asking about one text took, its structured replies (how many there were, and
+    how many of them were cut or malformed), and what a model had thought before it chose."""
 
     tokens: Tokens = Tokens()
     replies: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("structured", "cut", "malformed"), 0)
     )
+    after: list[dict[str, Any]] = field(default_factory=list)
 
     def __iadd__(self, other: Bill) -> Self:
         self.tokens += other.tokens

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
@@ -55,6 +56,8 @@ def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown() -> 
     assert [one["question"] for one in verdict.evidence["answers"]] == [*YES]
     (score,) = judge().score(verdict)
     assert score.value == pytest.approx(1 + 4 * 0.7)
+    entropies = [binom(1, p).entropy() / log(2) for p in YES.values()]
+    assert score.doubt == pytest.approx(np.mean(entropies)), "so it may be a cascade's first"
     (table,) = shown_answer(verdict).tables
     assert table.heads == ["question", "Yes", "No"]
     assert table.rows == [["Is it whole?", "0.900", "0.100"],

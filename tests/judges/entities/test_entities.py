@@ -5,17 +5,21 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any
 
 import pytest
 
 from evaljudge.engines.scripted import Scripted
+from evaljudge.judges import plugin
+from evaljudge.judges.checked import shown_section
 from evaljudge.judges.entities import extraction
 from evaljudge.judges.entities.equations import SHARES
 from evaljudge.judges.entities.judge import Entities
 from evaljudge.judges.entities.voting import PROMPTS, TEMPLATES
-from evaljudge.model.asks import Failed, Options, Prompt, Writing
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing
 from evaljudge.prompts import Pack, Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
@@ -344,6 +348,19 @@ def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_st
         "The bridge was closed": [1],
         "A cat sat": [3],
     }
+    assert "after" not in brief.content
+
+    class Thinking(Scripted):
+        def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Any:
+            thought = Sample(f"Of {prompt.text.partition('|')[0]}.", "stop")
+            return replace(super()._chosen(prompt, options, samples), thoughts=(thought,))
+
+    document = replace(DOCUMENT, references=texts[:2])
+    (brief,) = rubric(document, Thinking(writer, scripted(answers)._chooses))
+    assert {each["thoughts"][0] for each in brief.content["after"]} == {"Of covered.", "Of stated."}
+    judged = JudgedCandidate(Candidate("A", SUMMARY), verdict(document=document), [brief])
+    notes = shown_section(plugin("entities").show, judged).notes
+    assert "The model thought: “Of covered.”" in notes
 
 
 @pytest.mark.parametrize(
