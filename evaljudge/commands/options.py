@@ -455,13 +455,14 @@ class ExportOptions(Declared):
         "--to",
         "--out",
     )
-    judge: str | None = option("The judge, if the run has several.")
+    judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
     briefs: str | None = BRIEFS()
     samples: int = option(
         "Of `asks`: have so many answers drawn, where a provider shows no log-probabilities.",
         0,
         min=0,
     )
+    force: bool = option("Replace files that are there already.", False)
 
 
 class ImportOptions(Declared):
