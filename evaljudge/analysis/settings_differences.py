@@ -5,7 +5,8 @@
         {"key": "rouge1.stem", "first": False, "second": True}]
 
 Most are in the fingerprint, which binds a run; those of metrics are only in the signatures of their
-scores, and which metrics there are in the configuration. A setting that one run does not have is left out of its row.
+scores, and which metrics there are in the configuration. A setting that one run does not have is
+left out of its row.
 """
 
 import json
