@@ -42,7 +42,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
     standings: Sequence[Standing] = findings["significance"]
-    few = {
+    few: dict[tuple[str, str], str] = {
         (row.axis, row.level): only(row.level, n)
         for row in standings
         if (n := units.get((row.best, row.axis, row.level, row.coefficient))) is not None

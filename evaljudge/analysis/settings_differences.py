@@ -31,8 +31,8 @@ def settings_differences(
     bound = list(_changed(_bound(first.about), _bound(second.about)))
     metrics = [run.about.get("config", {}).get("metrics", {}) for run in (first, second)]
     alone = metrics[0].keys() ^ metrics[1].keys()
-    only = ({name: how[name] for name in how if name in alone} for how in metrics)
-    seen, made = {_change(row) for row in bound}, list[Row](_changed(*only, "metrics."))
+    left, right = ({name: how[name] for name in how if name in alone} for how in metrics)
+    seen, made = {_change(row) for row in bound}, list[Row](_changed(left, right, "metrics."))
     for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
         lines = [by_scorer[scorer] for by_scorer in signatures]
         rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))

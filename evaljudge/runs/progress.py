@@ -157,7 +157,7 @@ class Bar(Watcher):
             self._bar.stop()
             self._bar = None
 
-    def _begin(self, text: str, *bar: "ProgressColumn", **steps: int) -> None:
+    def _begin(self, text: str, *bar: "ProgressColumn", **steps: Any) -> None:
         """A line with the time that passes, which stays if it has a bar."""
         from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn
         from rich.table import Column
