@@ -49,7 +49,7 @@ def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores)
         evaljudge.calibrate(cases, scores, good=4)
     with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
         evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^agree.metrics: should be a valid string or"):
+    with pytest.raises(UserError, match=r"^agree.metrics: should be a text or"):
         evaljudge.agree(cases, metrics=3)
 
 
