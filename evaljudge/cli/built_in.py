@@ -71,6 +71,11 @@ class PlainWords:
 
 
 class Commands(PlainWords, TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`help run` is `run --help`."""
+        asked = [*args[1:], "--help"] if args[:1] == ["help"] else args
+        return super().parse_args(ctx, asked)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         _, *groups = ctx.command_path.split()
         refuse_gone(*groups, args[0])
