@@ -54,7 +54,8 @@ class ShownDocument(Shown):
             html_table(b.heads, [map(str, row) for row in b.rows])
             if isinstance(b, Table)
             else f"<pre>{escape(b)}</pre>"
-            for b in filter(None, self._blocks())
+            for b in self._blocks()
+            if b
         )
 
     def _blocks(self) -> Iterator[str | Table]:
