@@ -86,11 +86,12 @@ _JUDGE, _LOOK, _PEOPLE = "Judge a corpus", "Look at a run", "Compare with people
 _JSON = "Print everything as JSON."
 _AGREE = (
     "Print the correlations as JSON. Use --out for the other tables.",
-    "Also write the tables to this folder or URI.",
+    "Also write the tables to this folder or URI. Files of the same name are replaced.",
 )
 _CALIBRATE = (
     "Print the calibration as JSON.",
-    "Write the calibrated scores and the selections to this folder or URI.",
+    "Write the calibrated scores and the selections to this folder or URI. Files of the same name "
+    "are replaced.",
 )
 
 
