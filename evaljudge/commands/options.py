@@ -431,7 +431,7 @@ class ExportOptions(Declared):
     for each text, for a spreadsheet; `eee` writes records of Every Eval Ever to a folder.
 
     The `references` are texts of known quality that the judge `synthetic` has the model write;
-    another run takes the file by the key judges.synthetic.references. `entities` writes the questions
+    another run takes the file by the key judges.synthetic.references. `entities` has the questions
     of the judge `entities`, for people to answer.
 
     What is left to ask of a model (`asks`) is a batch file; `evaljudge import` takes replies.
@@ -631,6 +631,6 @@ class CalibrateOptions(RatedOptions):
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
     folds: int = option(
-        "How many parts the documents are cut into; each is calibrated by the ratings of the others.",
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
         5,
     )
