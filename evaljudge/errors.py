@@ -21,11 +21,24 @@ finishing = Event()
 
 _PLAIN = {
     "missing": "is needed",
-    "dict_type": "should be a mapping of keys to values",
-    "model_type": "should be a mapping of keys to values",
-    "model_attributes_type": "should be a mapping of keys to values",
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type"),
+        "should be a mapping of keys to values",
+    ),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "should be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "should be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "should be true or false"),
+    "string_type": "should be a text",
+    "string_too_short": "should not be empty",
+    "list_type": "should be a list",
+    "too_short": "should have {min_length} or more entries, not {actual_length}",
+    "greater_than_equal": "should be {ge:.12g} or more",
+    "greater_than": "should be more than {gt:.12g}",
+    "less_than_equal": "should be {le:.12g} or less",
+    "less_than": "should be less than {lt:.12g}",
 }
-"""Plain words for those of pydantic's messages that speak of Python."""
+"""Plain words for those of pydantic's messages that speak of Python or of a schema."""
+MOST_NAMED, NEAREST = 20, 5
 _PYDANTIC = re.compile(r"^(Value error, |\w+ (?=should))")
 
 
@@ -150,7 +163,8 @@ def first_words(error: Exception) -> str:
 
 def plain_words(mistake: Mapping[str, Any]) -> str:
     """What one of pydantic's errors says, in words for people who write configurations."""
-    return _PLAIN.get(mistake["type"]) or re.sub(_PYDANTIC, "", mistake["msg"])
+    plain = _PLAIN.get(mistake["type"], "").format(**mistake.get("ctx", {}))
+    return plain or re.sub(_PYDANTIC, "", mistake["msg"])
 
 
 def first_line(error: BaseException) -> str:
@@ -170,10 +184,13 @@ def seconds_in(variable: str, default: float) -> float:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near."""
+    """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near; of a
+    long one the nearest names."""
     names = sorted(known)
     near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+    shown = names if len(names) <= MOST_NAMED else get_close_matches(name, names, NEAREST, 0)
+    more = f" and {len(names) - NEAREST} more" if len(shown) < len(names) else ""
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(shown) or 'none'}{more}"
     return f"unknown {kind} {name!r}: {hint}"
 
 

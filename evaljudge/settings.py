@@ -176,7 +176,11 @@ def _complaint(
     *around, last = mistake["loc"] or ("",)
     model = _model_at(kind, around)
     if mistake["type"] == "extra_forbidden" and model:
+        inner = {name: _model_at(model, [name]) for name in model.model_fields}
+        homes = [n for n, at in inner.items() if at and at is not model and last in at.model_fields]
         text = unknown("key", key[-1], model.known_keys())
+        if homes:  # it stands one level too high
+            text = f"unknown key {last!r}: did you mean '{homes[0]}.{last}'?"
         at = at.rpartition(".")[0]
     elif mistake["type"] == "missing" and model:
         text = ": ".join(filter(None, [text, model.model_fields[str(last)].description]))

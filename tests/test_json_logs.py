@@ -97,7 +97,7 @@ def test_a_run_s_log_is_json(config, in_json, monkeypatch, capsys):
         (["run", "gone.yaml"], "gone.yaml: no such configuration"),
         (["jog"], "No such command 'jog'"),
         ([], "name a command"),
-        (["calibrate", "--good", "gut"], "Invalid value for '--good': should be a valid number"),
+        (["calibrate", "--good", "gut"], "Invalid value for '--good': should be a number"),
     ],
 )
 def test_mistakes_are_objects(words, message, in_json, capsys):

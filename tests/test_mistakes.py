@@ -30,10 +30,7 @@ class Arguments(BaseModel):
 def test_a_field_that_is_refused_is_named():
     with pytest.raises(ValidationError) as refused:
         Arguments.model_validate({"max_model_len": "lots"})
-    assert (
-        first_words(refused.value)
-        == "max_model_len: should be a valid integer, unable to parse string as an integer"
-    )
+    assert first_words(refused.value) == "max_model_len: should be a whole number"
 
 
 @pytest.mark.parametrize(
@@ -117,10 +114,7 @@ def test_a_wrong_change_names_the_option(tmp_path):
     file.write_text(LEAST)
     with pytest.raises(UserError) as refused:
         load_config(file, ["seed=-1"])
-    assert (
-        str(refused.value)
-        == f"{file} with --set: seed: should be greater than or equal to 0 (got -1)"
-    )
+    assert str(refused.value) == f"{file} with --set: seed: should be 0 or more (got -1)"
 
 
 if __name__ == "__main__":

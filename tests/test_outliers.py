@@ -125,9 +125,9 @@ def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path):
     [
         ("{", "not valid JSON"),
         ({"system": "A"}, "doc_id: is needed: the document whose ratings are left out"),
-        ({"doc_id": 7}, "doc_id: should be a valid string (got 7)"),
-        ({"doc_id": "d", "axis": ["a"]}, "axis: should be a valid string"),
-        ({"doc_id": "d", "system": None}, "system: should be a valid string (got null)"),
+        ({"doc_id": 7}, "doc_id: should be a text (got 7)"),
+        ({"doc_id": "d", "axis": ["a"]}, "axis: should be a text"),
+        ({"doc_id": "d", "system": None}, "system: should be a text (got null)"),
         ({"doc_id": "d", "sytem": "A"}, "did you mean 'system'"),
     ],
 )

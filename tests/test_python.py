@@ -49,7 +49,7 @@ def test_only_the_interface_is_listed_and_messages_name_arguments(cases, scores)
         evaljudge.calibrate(cases, scores, good=4)
     with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
         evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^agree.metrics: should be a valid string or"):
+    with pytest.raises(UserError, match=r"^agree.metrics: should be a text or"):
         evaljudge.agree(cases, metrics=3)
 
 
@@ -105,8 +105,8 @@ def test_names_may_be_in_a_set_and_ids_may_be_numbers():
         (lambda: evaljudge.show(run="r", sytem="A"), "2 mistakes: show.doc_id: is needed; "
          "show: unknown key 'sytem': did you mean 'system'?"),
         (lambda: evaljudge.show("r", "d", doc_id="e"), "show: multiple values for argument 'doc_i"),
-        (lambda: evaljudge.label("r", "s.csv", n="x"), "label.n: should be a valid integer"),
-        (lambda: evaljudge.agree("c", "s", coverage_floor=95), "agree.coverage_floor: should be l"),
+        (lambda: evaljudge.label("r", "s.csv", n="x"), "label.n: should be a whole number"),
+        (lambda: evaljudge.agree("c", "s", coverage_floor=95), "agree.coverage_floor: should be 1"),
     ],
 )  # fmt: skip
 def test_arguments_are_checked_as_those_of_a_terminal(call, said):

@@ -1,6 +1,6 @@
 """Who agrees best with people, and who does not differ significantly from it?"""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from evaljudge.agreement import LEVELS, Rival, Standing, against_best
@@ -40,31 +40,45 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     """The highest of each axis and level, and each rival beside it; in short, as much as a terminal
     has room for.
     """
-    rows: Sequence[Standing] = findings["significance"]
+    units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
+    standings: Sequence[Standing] = findings["significance"]
+    few: dict[tuple[str, str], str] = {
+        (row.axis, row.level): only(row.level, n)
+        for row in standings
+        if (n := units.get((row.best, row.axis, row.level, row.coefficient))) is not None
+    }
+    rows = [_of_enough(row, few.get((row.axis, row.level), "")) for row in standings]
     lacking = any(_not_compared(row) for row in rows)
     notes = [LACKING] if lacking else []
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")
     if in_short:
-        yield Section(TITLE, [], [_summary(findings, lacking, in_short)], [TESTED, *notes])
+        yield Section(TITLE, [], [_summary(rows, few, lacking, in_short)], [TESTED, *notes])
         return
     beside = [_beside(row) for row in rows if row.rivals]
-    yield Section(TITLE, [TESTED, WIDENED], [_summary(findings, True, in_short), *beside], notes)
+    summary = _summary(rows, few, True, in_short)
+    yield Section(TITLE, [TESTED, WIDENED], [summary, *beside], notes)
+
+
+def _of_enough(row: Standing, few: str) -> Standing:
+    """No test stands beside a coefficient of so few units that it says nothing."""
+    rivals = [replace(r, p=None, p_holm=None) if only(row.level, r.n) else r for r in row.rivals]
+    tested = {r.scorer for r in rivals if r.p_holm is not None and not few}
+    close = [scorer for scorer in row.indistinguishable if scorer in tested]
+    return replace(row, rivals=[] if few else rivals, indistinguishable=close)
 
 
 def _is_sampled(row: Standing) -> bool:
     return any(rival.sampled for rival in row.rivals)
 
 
-def _summary(findings: Findings, with_lacking: bool, in_short: bool) -> Table:
-    rows: Sequence[Standing] = findings["significance"]
-    units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
-
+def _summary(
+    rows: Sequence[Standing], few: Mapping[tuple[str, str], str], with_lacking: bool, in_short: bool
+) -> Table:
     def best(row: Standing) -> list[Named]:
-        n = units.get((row.best, row.axis, row.level, row.coefficient))
-        few = "" if n is None else only(row.level, n)
-        value = correlation(row.value) if few or in_short else bounded(row)
-        return [Named(row.best, ", ".join(filter(None, [value, few])))]
+        only_few = few.get((row.axis, row.level), "")
+        value = correlation(row.value) if only_few or in_short else bounded(row)
+        return [Named(row.best, ", ".join(filter(None, [value, only_few])))]
 
     def apart(row: Standing) -> list[Named]:
         return [

@@ -5,7 +5,8 @@
         {"key": "rouge1.stem", "first": False, "second": True}]
 
 Most are in the fingerprint, which binds a run; those of metrics are only in the signatures of their
-scores. A setting that one run does not have is left out of its row.
+scores, and which metrics there are in the configuration. A setting that one run does not have is
+left out of its row.
 """
 
 import json
@@ -25,9 +26,13 @@ SIDES = ("first", "second")
 def settings_differences(
     first: ScoredRun, second: ScoredRun, signatures: Sequence[Signatures]
 ) -> list[Row]:
-    """What binds the runs, and the versions; then what the signatures of scores alone say."""
+    """What binds the runs, and the versions; the metrics that only one has; then what the
+    signatures of scores alone say."""
     bound = list(_changed(_bound(first.about), _bound(second.about)))
-    seen, made = {_change(row) for row in bound}, list[Row]()
+    metrics = [run.about.get("config", {}).get("metrics", {}) for run in (first, second)]
+    alone = metrics[0].keys() ^ metrics[1].keys()
+    left, right = ({name: how[name] for name in how if name in alone} for how in metrics)
+    seen, made = {_change(row) for row in bound}, list[Row](_changed(left, right, "metrics."))
     for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
         lines = [by_scorer[scorer] for by_scorer in signatures]
         rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))

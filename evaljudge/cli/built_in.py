@@ -71,6 +71,11 @@ class PlainWords:
 
 
 class Commands(PlainWords, TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`help run` is `run --help`."""
+        asked = [*args[1:], "--help"] if args[:1] == ["help"] else args
+        return super().parse_args(ctx, asked)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         _, *groups = ctx.command_path.split()
         refuse_gone(*groups, args[0])
@@ -81,11 +86,12 @@ _JUDGE, _LOOK, _PEOPLE = "Judge a corpus", "Look at a run", "Compare with people
 _JSON = "Print everything as JSON."
 _AGREE = (
     "Print the correlations as JSON. Use --out for the other tables.",
-    "Also write the tables to this folder or URI.",
+    "Also write the tables to this folder or URI. Files of the same name are replaced.",
 )
 _CALIBRATE = (
     "Print the calibration as JSON.",
-    "Write the calibrated scores and the selections to this folder or URI.",
+    "Write the calibrated scores and the selections to this folder or URI. Files of the same name "
+    "are replaced.",
 )
 
 

@@ -58,6 +58,8 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError(f"--judge: goes with {' or '.join(judged)}, so leave it out")
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
+    if wanted.what != "eee":  # whose files are in a folder
+        to_write(wanted.to, wanted.force)
     if write is None:
         return judges[wanted.what](wanted.run, wanted.to, wanted.judge) + "\n"
     return write(wanted)
@@ -136,9 +138,9 @@ EXPORTS: Mapping[str, Callable[[ExportOptions], str]] = {
     "scores": _table,
     "verdicts": _table,
     "csv": _spreadsheet,
-    "eee": lambda wanted: export_records(wanted.run, wanted.to),
+    "eee": lambda wanted: export_records(wanted.run, wanted.to, wanted.force),
     "references": _references,
-    "asks": lambda wanted: export_asks(wanted.run, wanted.to, wanted.samples),
+    "asks": lambda wanted: export_asks(wanted.run, wanted.to, wanted.samples, wanted.force),
 }
 
 
@@ -146,7 +148,7 @@ SCHEMA = "0.3.0"
 Record = dict[str, Any]
 
 
-def export_records(run: str, to: str) -> str:
+def export_records(run: str, to: str, force: bool) -> str:
     outcome = open_run(run)
     results: dict[str, list[Record]] = {}
     for row in outcome.findings["systems"]:
@@ -177,7 +179,7 @@ def export_records(run: str, to: str) -> str:
         }
         own = blake2b(f"{key} {system}".encode(), digest_size=16).digest()
         file = "/".join([to.rstrip("/"), *path, f"{UUID(bytes=own, version=4)}.json"])
-        place, name = to_write(file)
+        place, name = to_write(file, force)
         place.write(name, json.dumps(record, ensure_ascii=False, indent=1).encode())
     return f"{counted(len(results), 'record', 'records')} of Every Eval Ever {SCHEMA}: {to}\n"
 

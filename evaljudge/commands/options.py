@@ -300,7 +300,7 @@ class StudyOptions(OfConfig):
 class PlanOptions(OfConfig):
     """List all mistakes of a configuration, and count what a run or a study still has to ask.
 
-    Counted are questions and tokens. No model is loaded and nothing is written. The exit code is 2
+    It counts questions and tokens. No model is loaded and nothing is written. The exit code is 2
     if there is an error.
 
     Example: evaljudge plan config.yaml --throughput 20000
@@ -343,7 +343,7 @@ class DemoOptions(Declared):
 
 
 class FilesOptions(Declared):
-    """Copy what a cluster is made with out of the installed package, for people without a clone.
+    """Copy from the installed package what a cluster is made with, for people without a clone.
 
     These are cluster.yaml for Ray on AWS, manifests for Kubernetes, the Dockerfile of images, job
     scripts, the documentation, and the package itself. The commands of docs/cluster.md work there.
@@ -353,9 +353,7 @@ class FilesOptions(Declared):
 
     what: Annotated[
         Literal["cluster"],
-        typer.Argument(
-            metavar="WHAT", help="What is copied: cluster, all that a cluster is made with."
-        ),
+        typer.Argument(metavar="WHAT", help="What is copied: cluster is all that there is."),
     ]
     to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
 
@@ -399,7 +397,9 @@ class ShowOptions(Declared):
 
     run: Annotated[AnyPath, _RUN]
     doc_id: str = option("The document's id, as in the corpus (`doc_id`).", NEEDED, "--doc")
-    system: str | None = option("The system whose text is shown, else all with their scores.")
+    system: str | None = option(
+        "Show this system's text and its evidence. Without it, all systems stand with their scores."
+    )
     judge: str | None = option("Show the scores and the evidence of this judge only.")
     axis: str | None = option("Show this axis only.")
     full: bool = option("Show long texts whole, and every scorer.", False)
@@ -418,7 +418,7 @@ class WhyOptions(Declared):
     run: Annotated[AnyPath, _RUN]
     doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
     system: str | None = option("The system that wrote the text.")
-    worst: int | None = option("Take the worst scores of the run, so many.", min=1)
+    worst: int | None = option("How many of the worst scores of the run to take.", min=1)
     scorer: str | None = option("A scorer of a judge; by default the first judge's first.")
     axis: str | None = option("Take this axis only.")
 
@@ -431,8 +431,8 @@ class ExportOptions(Declared):
     for each text, for a spreadsheet; `eee` writes records of Every Eval Ever to a folder.
 
     The `references` are texts of known quality that the judge `synthetic` has the model write;
-    another run takes the file by the key judges.synthetic.references. Questions are exported by the
-    judge that asked them, and answered by people.
+    another run takes the file by the key judges.synthetic.references. `entities` has the questions
+    of the judge `entities`, for people to answer.
 
     What is left to ask of a model (`asks`) is a batch file; `evaljudge import` takes replies.
     In place of OUT, the configuration of a run that is not begun will do.
@@ -450,18 +450,19 @@ class ExportOptions(Declared):
         ),
     ]
     to: str = option(
-        "The file to write (a path or URI), JSONL unless it is a table; of `eee` the folder.",
+        "The file to write (a path or URI); of `eee` the folder. What is no table is JSONL.",
         NEEDED,
         "--to",
         "--out",
     )
-    judge: str | None = option("The judge, if the run has several.")
+    judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
     briefs: str | None = BRIEFS()
     samples: int = option(
-        "Of `asks`: have so many answers drawn, where a provider shows no log-probabilities.",
+        "Of `asks`: how many answers are drawn, where a provider shows no log-probabilities.",
         0,
         min=0,
     )
+    force: bool = option("Replace files that are there already.", False)
 
 
 class ImportOptions(Declared):
@@ -516,7 +517,7 @@ class DiffOptions(Declared):
         (),
         metavar="SCORER[.AXIS]",
     )
-    tolerance: float = option("By how much a mean may fall without being lower.", 0.0)
+    tolerance: float = option("By how much a mean may fall before it counts as lower.", 0.0)
     markdown: bool = option("Print Markdown, for the text of a pull request.", False)
 
 
@@ -629,4 +630,7 @@ class CalibrateOptions(RatedOptions):
     confidence: float | None = option(
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
-    folds: int = option("Parts of the documents, each calibrated by the ratings of the others.", 5)
+    folds: int = option(
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
+        5,
+    )

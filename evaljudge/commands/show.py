@@ -9,6 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 from evaljudge.commands.given import refuse_unknown, unknown_document
@@ -21,7 +22,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, bounded, cell, tabled
+from evaljudge.sections.figures import NONE, bounded, cell, html_table, tabled
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
@@ -45,15 +46,27 @@ class ShownDocument(Shown):
 
     @property
     def text(self) -> str:
+        shown = (on_screen(b) if isinstance(b, Table) else b for b in self._blocks())
+        return "\n\n".join(filter(None, shown)) + "\n"
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            html_table(b.heads, [map(str, row) for row in b.rows])
+            if isinstance(b, Table)
+            else f"<pre>{escape(b)}</pre>"
+            for b in self._blocks()
+            if b
+        )
+
+    def _blocks(self) -> Iterator[str | Table]:
         document, most = self.case.document, self._most_lines
-        blocks = [f"{'document':{LABEL}}{one_line(document.doc_id)}"]
-        blocks.append(_labelled("source", document.source, most))
+        yield f"{'document':{LABEL}}{one_line(document.doc_id)}"
+        yield _labelled("source", document.source, most)
         if document.context:
-            blocks.append(_labelled("context", document.context, most))
-        blocks += (
+            yield _labelled("context", document.context, most)
+        yield from (
             self._of_candidate(*self._candidates) if self.wanted.system else self._of_systems()
         )
-        return "\n\n".join(filter(None, blocks)) + "\n"
 
     @property
     def json(self) -> str:
@@ -85,7 +98,7 @@ class ShownDocument(Shown):
         axes = dict.fromkeys(axis for candidate in self._candidates for axis in candidate.ratings)
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
 
-    def _of_systems(self) -> Iterator[str]:
+    def _of_systems(self) -> Iterator[str | Table]:
         """Every system of the document; of each judge its first scorer, metrics and mixes."""
         further = tuple(f"{name}{sign}" for name in self.kinds for sign in ".#")
         is_full = self.wanted.full
@@ -99,7 +112,7 @@ class ShownDocument(Shown):
             rows.append([candidate.system, *map(cell, cells)])
         names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
-        yield on_screen(Table("", ["system", *heads], rows, "l" + "r" * len(heads)))
+        yield Table("", ["system", *heads], rows, "l" + "r" * len(heads))
         if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
             names_hidden = ", ".join(sorted(hidden))
             left_out = f"Left out are {names_hidden}, which read the same evidence in another way; "
@@ -108,7 +121,7 @@ class ShownDocument(Shown):
             yield NOT_SCORED
         yield _wrapped("Add `--system NAME` to see the text of a system and the evidence.")
 
-    def _of_candidate(self, candidate: Candidate) -> Iterator[str]:
+    def _of_candidate(self, candidate: Candidate) -> Iterator[str | Table]:
         yield _labelled("system", one_line(candidate.system), None)
         yield _labelled("text", candidate.text, None)
         if not self.scores:
@@ -125,7 +138,7 @@ class ShownDocument(Shown):
             heads = ["scorer", "axis", "score", "doubt", "unscored because"]
             shown = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
             kept = [row[:shown] for row in rows]
-            yield on_screen(Table("", heads[:shown], kept, "llrrl"[:shown]))
+            yield Table("", heads[:shown], kept, "llrrl"[:shown])
         if candidate.raters:
             raters = {
                 axis: ", ".join(NONE if n != n else f"{n:g}" for n in each)
@@ -133,7 +146,7 @@ class ShownDocument(Shown):
                 if self.wanted.axis in (None, axis)
             }
             columns = {"axis": lambda item: item[0], "rating by each rater": lambda item: item[1]}
-            yield on_screen(tabled("", raters.items(), 2, columns, lead=1))
+            yield tabled("", raters.items(), 2, columns, lead=1)
         verdicts = (verdict for verdict in self.verdicts if verdict.system == candidate.system)
         yield from (self._evidence(candidate, verdict) for verdict in verdicts)
         for why in (why for why in self.critiques if why.system == candidate.system):

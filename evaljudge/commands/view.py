@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, refused
 from evaljudge.runs.outcome import open_run
 from evaljudge.sections import merged
 from evaljudge.storage import to_write
@@ -56,9 +56,9 @@ def _label_site(options: ViewOptions, sheet: str) -> Site:
     if place.kind(name) == "NotFound":
         missing.append(f"{sheet}: no such file: `evaljudge label` writes a sheet")
     if not options.rater:
-        missing.append("--label: name the person who rates with --rater")
+        missing.append("--rater: name the person who rates")
     if missing:
-        raise UserError("; ".join(missing))
+        raise refused("", missing)
     axes = scored_run(options.out).about["fingerprint"]["task"]["axes"]
     described = {axis: words for axis, (words, *_) in axes.items()}
     return label_site(LabelSheet.open(sheet, options.rater), described)

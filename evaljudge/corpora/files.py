@@ -111,6 +111,9 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
         return readable
     endings = ", ".join(readers)
     if matches == [path]:
+        if _name(path).endswith((".yaml", ".yml")):
+            advice = "name the folder of its run, which is its `out`"
+            raise UserError(f"{path}: a configuration, and no file of texts or scores: {advice}")
         advice = ": save it as CSV" if _name(path).endswith((".xls", ".xlsx", ".ods")) else ""
         raise UserError(f"{path}: unknown ending; the known are {endings}{advice}")
     raise UserError(f"{path}: no file here ends in one of {endings}")

@@ -79,7 +79,7 @@ def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
         yield _Batches(held, held.bind(BOTH, extend=False), engines)
 
 
-def export_asks(run: str, to: str, samples: int) -> str:
+def export_asks(run: str, to: str, samples: int, force: bool) -> str:
     """A file for each model, as providers want them; gives lines that say what was written."""
     with _opened(run, samples) as batches:
         asked, out = batches.ask(), batches.output.uri
@@ -92,6 +92,7 @@ def export_asks(run: str, to: str, samples: int) -> str:
     stem, dot, ending = name.rpartition(".")
     for number, (model, lines) in enumerate(by_model.items()):
         file = f"{stem}-{number + 1}{dot}{ending}" if number else name
+        to_write(place.at(file), force)
         place.write(file, "".join(lines).encode())
         said += f"{counted(len(lines), 'ask', 'asks')} of {model}: {place.at(file)}\n"
     return f"{said}next: evaljudge import {out} REPLIES\n"

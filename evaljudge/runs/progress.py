@@ -1,7 +1,7 @@
 """How a run is watched: a bar on a terminal, one line a minute in a job's log.
 
     prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left,
-    3 unscored, 0.21 GPU-hours
+    3 unscored, 0.21 GPU-hours (4 min so far)
 
 Where logs are JSON, an object for each stage, once a minute; `rate` is in cases a minute, and it
 and `left_seconds` are there once they are known:
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.json_lines import json_is_wanted, json_line
-from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher
+from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher, as_clock
 from evaljudge.text import LONG, one_line
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-    from rich.status import Status
+    from rich.progress import Progress, ProgressColumn, Task
 
 FIRST_LINE = 10.0
 """Seconds after which a log says how far the run is, before it does so each minute."""
-BAR = 10
+BAR = 5
 """Columns, so that the words beside it fit on a terminal of a hundred."""
 
 
@@ -39,7 +38,7 @@ class Log(Watcher):
         self._stream, self._every, self._first = stream, every, first
         self._tally: ProgressTally | None = None
         self._now: object = "beginning"
-        self._since = time.monotonic()
+        self._begun = self._since = time.monotonic()
         self._any, self._end = False, threading.Event()
         self._due = time.monotonic() + first
 
@@ -60,11 +59,11 @@ class Log(Watcher):
         self._say(f"warning: {one_line(line, LONG)}")
 
     def starting(self, todo: Todo) -> None:
-        self._tally = ProgressTally(todo)
+        self._tally, self._begun = ProgressTally(todo), time.monotonic()
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
         documents = "document" if left.endswith(" 1") else "documents"
         self._say(f"to {left} {documents}" if left else "nothing left to ask")
-        self._now = self._tally
+        self._now, self._since = self._tally, self._begun
 
     def event(self, event: Event) -> None:
         if self._tally is None:
@@ -75,6 +74,7 @@ class Log(Watcher):
             self.entering(LOADING)
         elif self._now is not self._tally:
             self._now, self._due = self._tally, time.monotonic() + self._first
+            self._since = self._begun
 
     def done(self) -> None:
         if self._any:
@@ -87,9 +87,9 @@ class Log(Watcher):
                 self._progress()
 
     def _progress(self) -> None:
-        minutes = int((time.monotonic() - self._since) / A_MINUTE)
-        has_time = self._now is self._tally or not minutes
-        self._say(f"{self._now}" + ("" if has_time else f" ({minutes:,} min so far)"))
+        minutes, line = int((time.monotonic() - self._since) / A_MINUTE), f"{self._now}"
+        has_time = not minutes or "; took " in line
+        self._say(line + ("" if has_time else f" ({minutes:,} min so far)"))
 
     def _say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
@@ -119,42 +119,36 @@ class JsonLog(Log):
 
 
 class Bar(Watcher):
+    """What is done now, and for how long."""
+
     def __init__(self) -> None:
         from rich.console import Console
 
         self._console = Console(stderr=True)
-        self._status: Status | None = None
+        self._tally: ProgressTally | None = None
         self._bar: Progress | None = None
 
     def __exit__(self, *_: object) -> None:
-        self._stop_status()
+        self.done()
 
     def entering(self, phase: str) -> None:
-        self._stop_status()
-        self._status = self._console.status(phase)
-        self._status.start()
+        self._tally = None
+        self._begin(phase)
 
     def warning(self, line: str) -> None:
         self._console.print(f"warning: {one_line(line, LONG)}", markup=False, highlight=False)
 
     def starting(self, todo: Todo) -> None:
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-        from rich.table import Column
+        from rich.progress import BarColumn
 
-        self._stop_status()
-        self._tally = ProgressTally(todo)
-        words = TextColumn("{task.description}", table_column=Column())  # wrapped, not cut
-        columns = (SpinnerColumn(), BarColumn(BAR), words)
-        self._bar = Progress(*columns, console=self._console)
-        self._bar.start()
-        left = self._tally.steps - self._tally.steps_done
-        text = "beginning" if left else "nothing left to ask"
-        self._task = self._bar.add_task(text, total=self._tally.steps)
-        self._bar.update(self._task, completed=self._tally.steps_done)
+        tally = ProgressTally(todo)
+        text = "beginning" if tally.steps > tally.steps_done else "nothing left to ask"
+        self._begin(text, BarColumn(BAR), total=tally.steps, completed=tally.steps_done)
+        self._tally = tally
 
     def event(self, event: Event) -> None:
-        self._tally.add(event)
-        if self._bar:
+        if self._tally and self._bar:
+            self._tally.add(event)
             message = LOADING if event.kind == "loading" else str(self._tally)
             self._bar.update(self._task, completed=self._tally.steps_done, description=message)
 
@@ -163,10 +157,22 @@ class Bar(Watcher):
             self._bar.stop()
             self._bar = None
 
-    def _stop_status(self) -> None:
-        if self._status:
-            self._status.stop()
-            self._status = None
+    def _begin(self, text: str, *bar: "ProgressColumn", **steps: Any) -> None:
+        """A line with the time that passes, which stays if it has a bar."""
+        from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn
+        from rich.table import Column
+        from rich.text import Text
+
+        class Elapsed(ProgressColumn):
+            def render(self, task: "Task") -> Text:
+                return Text(as_clock(task.elapsed or 0.0))
+
+        self.done()
+        words = TextColumn("{task.description}", table_column=Column(), markup=False)  # wrapped
+        columns = SpinnerColumn(), *bar, Elapsed(), words
+        self._bar = Progress(*columns, console=self._console, transient=not bar)
+        self._bar.start()
+        self._task = self._bar.add_task(text, **steps)
 
 
 def watcher() -> Watcher:

@@ -81,6 +81,7 @@ class ProgressTally:
         self._gpu_seconds = 0.0
         self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
+        self._begun = self._since
         self._first = self._mark()
         self._marks = deque([self._first])
 
@@ -157,9 +158,9 @@ class ProgressTally:
         if rated := [stage for stage in left if stage.each]:
             seconds = sum((stage.of - stage.done) * stage.each for stage in rated)
             of_what = "" if len(rated) == len(left) else f" to {rated[0].name}"
-            yield f"about {_clock(seconds)} left{of_what}"
+            yield f"about {as_clock(seconds)} left{of_what}"
         elif not left and now.done != self._first.done:
-            yield f"took {_clock(sum(now.seconds.values()))}"
+            yield f"took {as_clock(now.at - self._begun)}"
         if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
             yield f"{texts:,} unscored"
         if self._gpu_seconds:
@@ -214,7 +215,7 @@ def _rate(seconds_per_case: float) -> str:
     return f" at {each_minute:,.0f} a minute"
 
 
-def _clock(seconds: float) -> str:
+def as_clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

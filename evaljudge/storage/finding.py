@@ -42,13 +42,15 @@ def open_to_read(uri: str) -> IO[bytes]:
         raise UserError(f"{uri}: no such file") from None
 
 
-def to_write(uri: str) -> tuple[Place, str]:
-    """The folder and the name of a file that is to be written."""
+def to_write(uri: str, force: bool = True) -> tuple[Place, str]:
+    """The folder and the name of a file that is to be written; `force`: even if it is there."""
     where = uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
     folder, _, name = where.rpartition("/")
     place = Place(folder or "/")
     if not name or uri.endswith("/") or place.kind(name) == "Directory":
         raise UserError(f"{uri}: a folder; name a file")
+    if not force and place.kind(name) != "NotFound":
+        raise UserError(f"{uri}: is there already: choose another file by --to, or --force")
     return place, name
 
 

@@ -172,6 +172,12 @@ def test_the_version_is_printed(capsys):
 # the help
 
 
+def test_help_is_also_a_command(capsys):
+    for words in (["help"], ["help", "run"], ["help", "probe", "position"]):
+        helped = command(capsys, *words)[0]
+        assert helped and helped == command(capsys, *words[1:], "--help")[0]
+
+
 def commands_of(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
     """Every command by its whole name, `probe mixes`, without the groups."""
     for name, found in group.commands.items():

@@ -187,6 +187,8 @@ def test_settings_are_said_once_by_their_keys(bench):
     assert judges[0]["second"]["max_tokens"] == 9
     assert "scorers only in B: chars, direct on fluency" in whole.text
     assert re.search(r'^model.name +"m" +"n"$', whole.text, re.MULTILINE)
+    assert re.search(r'^metrics.chars +absent +{"metric": "chrf"', whole.text, re.MULTILINE)
+    assert "metrics.words" not in whole.text
 
 
 def test_secrets_are_not_shown(bench):

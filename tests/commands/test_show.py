@@ -66,6 +66,16 @@ def test_without_a_system_all_are_listed(run, capsys):
     assert "synthetic.level" in shown(run, "--doc", "d7", "--full", capsys=capsys)
 
 
+def test_a_notebook_shows_the_tables_and_no_markup_of_strangers(run):
+    page = show_text(ShowOptions(str(run), doc_id="d7", system="A"))._repr_html_()
+    assert "<th>scorer</th>" in page and "<td>people</td>" in page
+    assert "── synthetic on fluency ──" in page
+    every = show_text(ShowOptions(str(run), doc_id="d7"))
+    hostile = replace(every.case.document, source="<script>x")
+    page = replace(every, case=replace(every.case, document=hostile))._repr_html_()
+    assert "<script>" not in page and "<td>mute</td>" in page
+
+
 def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     text = shown(run, "--doc", "d39", "--system", "A", "--axis", "fluency", capsys=capsys)
     for words in (

@@ -103,8 +103,26 @@ def test_records_of_every_eval_ever(done, tmp_path, capsys):
     assert "llm_scoring" not in by_id["all axes/words"]["metric_config"]
     assert "fluency/people" in by_id
     again = {file: file.read_bytes() for file in files}
-    command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"))
+    command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"), "--force")
     assert {file: file.read_bytes() for file in (tmp_path / "data").rglob("*.json")} == again
+
+
+@pytest.mark.parametrize("what", ["scores", "verdicts", "csv", "references", "eee", "asks"])
+def test_a_file_that_is_there_is_replaced_by_force_alone(done, tmp_path, capsys, what):
+    config = tmp_path / "config.json"
+    asked = {"corpus": str(Path(done.out).parent / "cases.jsonl"), "out": str(tmp_path / "o")}
+    config.write_text(json.dumps(asked | {"model": "m", "judges": {"direct": {}}}))
+    to = str(tmp_path / ("data" if what == "eee" else "theirs.csv"))
+    words = [str(config) if what == "asks" else done.out, what, "--to", to]
+    words += ["--judge", "geval"] if what == "verdicts" else []
+    command(capsys, "export", *words, "--force")
+    theirs = next(Path(to).rglob("*.json"), Path(to))
+    theirs.write_text("mine")
+    said = "is there already: choose another file by --to, or --force"
+    assert said in command(capsys, "export", *words, code=2)[1]
+    assert theirs.read_text() == "mine"
+    command(capsys, "export", *words, "--force")
+    assert theirs.read_text() != "mine"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ BAD = [
     (nested({"text": "t"}), "candidates: 0: system: is needed"),
     (nested({"system": "A"}), "candidates: 0: text: is needed"),
     (nested("A"), "candidates: 0: should be a mapping"),
-    (nested() | {"candidates": {}}, "candidates: should be a valid list"),
+    (nested() | {"candidates": {}}, "candidates: should be a list"),
     *((flat(**{name: wrong}), f"{name}: must be a string, not ") for name, wrong in (
         ("text", 3), ("source", 3), ("source", False), ("context", []))),
     *((flat(references=wrong), "references: must be a list of strings")

@@ -148,6 +148,11 @@ def test_folders_globs_and_what_is_not_there(read, folder):
     with pytest.raises(UserError) as raised:
         read(folder / "README.md")
     assert str(raised.value) == (f"{folder}/README.md: unknown ending; the known are {ENDINGS}")
+    (folder / "c.yaml").write_text("out: runs/first")
+    with pytest.raises(
+        UserError, match=r"c\.yaml: a configuration, .*: name the folder of its run"
+    ):
+        read(folder / "c.yaml")
 
 
 @pytest.mark.parametrize("name", ["c.jsonl.gz", "c.ndjson.gz", "c.json.gz", "c.csv.gz"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evaljudge.agreement import Agreement, Standing
+from evaljudge.agreement import Agreement, Rival, Standing
 from evaljudge.report import agreement_text, coverage_text
 from evaljudge.text import columns
 from tests.frames import replaced
@@ -27,13 +27,17 @@ def test_few_systems_are_no_evidence(with_statistics):
         Agreement("system", "spearman", 1.0, 0.5, 1.0, 3, 0, scorer="synthetic", axis="fluency")
     ]
     best = Standing(
-        "system", "spearman", "synthetic", 1.0, [], [], [], None, None, 1, axis="fluency"
-    )
+        "system", "spearman", "synthetic", 1.0,
+        [Rival("x", 0.5, 1.0, 0.011, 0.022, 3, False), Rival("y", 0.5, 1.0, 0.9, 0.9, 3, False)],
+        ["y"], [], None, None, 3, axis="fluency",
+    )  # fmt: skip
     said = agreement_text(replaced(with_statistics, agreement=three, significance=[best]))
     assert "synthetic  fluency  1.000 (only 3 systems)\n" in said
     assert "[0.500, 1.000]" not in said
     assert "with fewer than 6 documents, or 5 systems" in said
-    assert "fluency  system  synthetic (1.000, only 3 systems)" in said
+    assert "fluency  system  synthetic (1.000, only 3 systems)  –   " in said
+    assert not {"x", "y"} & set(said.split())
+    assert "0.022" not in said, "no p beside a value that says nothing"
 
 
 def test_documents_that_no_scorer_can_rank_are_one_line(findings):

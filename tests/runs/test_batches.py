@@ -92,7 +92,7 @@ def test_a_run_by_files_equals_one_over_the_wire(bench, capsys, samples):
     draw, rounds, asked = random.Random(7), 0, list[str]()
     given = [str(config), "asks", "--out", str(asks), "--samples", str(samples)]
     while "nothing is left" not in command(capsys, "export", *given)[0]:
-        given = [run, "asks", "--to", str(asks)]
+        given = [run, "asks", "--to", str(asks), "--force"]
         lines, rounds = build.lines(asks), rounds + 1
         asked += [line["custom_id"] for line in lines]
         done = [(line["custom_id"], answer(line["body"])) for line in lines]

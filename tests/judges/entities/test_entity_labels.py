@@ -127,7 +127,7 @@ def test_the_command(tmp_path, capsys):
     for judge, said in ((None, "name one with --judge: facts, finer"), ("fact", "mean 'facts'")):
         more = ["--judge", judge] if judge else []
         with pytest.raises(SystemExit) as ended:
-            main(["export", str(tmp_path / "run"), "entities", "--to", to, *more])
+            main(["export", str(tmp_path / "run"), "entities", "--to", f"{to}l", *more])
         assert ended.value.code == 2
         assert said in capsys.readouterr().err
 
