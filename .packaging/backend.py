@@ -12,7 +12,8 @@ from setuptools.command.egg_info import egg_info, manifest_maker
 ROOT = Path(__file__).parents[1]
 CLUSTER = (
     "cluster.yaml", "Dockerfile", ".*ignore", ".overrides.txt", ".requirements-*.txt",
-    "pyproject.toml", ".packaging/*.*", "README.md", "docs/*.md", "jobs/**/*.*",
+    "pyproject.toml", ".packaging/*.*", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+    "docs/*.md", "jobs/**/*.*",
 )  # fmt: skip
 """What `evaljudge files cluster` copies, besides the package itself."""
 NOTE = "*(The pages named here lie in the source distribution, in `docs/`.)*\n\n"

@@ -43,10 +43,12 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
-    if name == "probe":
-        return import_module("evaljudge.probes.python")
-    home = next(module for module, names in _HOMES.items() if name in names)
-    return getattr(import_module(f"evaljudge.{home}"), name)
+if not TYPE_CHECKING:  # a checker would take any name
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
+        if name == "probe":
+            return import_module("evaljudge.probes.python")
+        home = next(module for module, names in _HOMES.items() if name in names)
+        return getattr(import_module(f"evaljudge.{home}"), name)

@@ -57,7 +57,7 @@ def needing(where: str, *extras: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
-        named = " or ".join(f"evaljudge[{extra}]" for extra in extras)
+        named = " or ".join(f"'evaljudge[{extra}]'" for extra in extras)
         message = f"{where}: the package {error.name} is missing: install {named}"
         raise UserError(message) from None
 

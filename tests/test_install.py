@@ -20,7 +20,7 @@ from tests.build import document, jsonl
 BACKEND = "import sys; sys.path.insert(0, '.packaging'); import backend"
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NO_BOTO3 = "s3://bucket: the package boto3 is missing: install evaljudge[s3]"
+NO_BOTO3 = "s3://bucket: the package boto3 is missing: install 'evaljudge[s3]'"
 IN_THE_SMALLEST = """
 import json, sys
 from pathlib import Path
@@ -85,20 +85,20 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
     config = {"corpus": "cases.jsonl", "model": "m", "axes": ["fluency"], "judges": ["synthetic"],
               "metrics": ["rouge1", "words"]}  # fmt: skip
     refused = {
-        "workers: `executor: ray`: the package ray is missing: install evaljudge[ray]": {
+        "workers: `executor: ray`: the package ray is missing: install 'evaljudge[ray]'": {
             "workers": {"executor": "ray"}
         },
-        "workers: `max: 2`: the package ray is missing: install evaljudge[ray]": {
+        "workers: `max: 2`: the package ray is missing: install 'evaljudge[ray]'": {
             "workers": {"max": 2}
         },
-        "metrics.chrf: the package sacrebleu is missing: install evaljudge[metrics]": {
+        "metrics.chrf: the package sacrebleu is missing: install 'evaljudge[metrics]'": {
             "metrics": ["chrf"]
         },
-        "metrics.meteor: the package nltk is missing: install evaljudge[metrics]": {
+        "metrics.meteor: the package nltk is missing: install 'evaljudge[metrics]'": {
             "metrics": ["meteor"]
         },
         NO_BOTO3: {"out": "s3://bucket/runs/a"},
-        "gs://bucket: the package obstore is missing: install evaljudge[clouds]": {
+        "gs://bucket: the package obstore is missing: install 'evaljudge[clouds]'": {
             "out": "gs://bucket/runs/a"
         },
     }

@@ -84,6 +84,8 @@ def _table(wanted: ExportOptions) -> str:
 
 def _spreadsheet(wanted: ExportOptions) -> str:
     """A row for each text, with its scores and ratings."""
+    if not wanted.to.lower().endswith(".csv"):
+        raise UserError(f"{wanted.to}: should end in .csv")
     return _written(wanted, open_run(wanted.run).iter_texts(), _as_spreadsheet)
 
 

@@ -319,8 +319,8 @@ def copied(wanted: FilesOptions) -> str:
         raise UserError(f"files {wanted.what}: {which}")
     if wanted.to.exists():
         raise UserError(f"{wanted.to}: exists already: name a new folder")
-    shutil.copytree(BROUGHT, wanted.to)
     left_out = shutil.ignore_patterns("__pycache__", BROUGHT.name)
+    shutil.copytree(BROUGHT, wanted.to, ignore=left_out)
     shutil.copytree(PACKAGE, wanted.to / PACKAGE.name, ignore=left_out)
     names = ", ".join(sorted(file.name for file in wanted.to.iterdir()))
     return f"{wanted.to}: {names}\n"

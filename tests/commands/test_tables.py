@@ -129,6 +129,7 @@ def test_a_file_that_is_there_is_replaced_by_force_alone(done, tmp_path, capsys,
     ("words", "said"),
     [
         (("scores", "--to", "s.txt"), "s.txt: should end in .parquet, .jsonl or .csv"),
+        (("csv", "--to", "s.xlsx"), "s.xlsx: should end in .csv"),
         (
             ("scores", "--to", "s.csv", "--judge", "geval"),
             "--judge: goes with entities or verdicts",
