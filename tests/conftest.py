@@ -76,8 +76,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """What fails is named at once: a job's log may end before the summary."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         said = str(report.longrepr).strip().splitlines() or [""]
-        why = next((line[1:].strip() for line in said if line.startswith("E ")), said[-1])
-        print(f"\n{report.when} failed: {report.nodeid}: {why[:200]}", flush=True)
+        why = [line[1:].strip() for line in said if line.startswith("E ")] or said[-1:]
+        print(f"\n{report.when} failed: {report.nodeid}: {' '.join(why)[:300]}", flush=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
