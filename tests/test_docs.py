@@ -362,7 +362,7 @@ def _here(command: str, with_errors: bool = True) -> str:
     with redirect_stdout(printed), redirect_stderr(errors), pytest.raises(SystemExit) as left:
         main(list(arguments))
     is_mistake = re.search("^(evaljudge|error): ", printed.getvalue(), re.MULTILINE)
-    assert left.value.code == (2 if is_mistake else 0), printed.getvalue()
+    assert left.value.code == (2 if is_mistake else 0), printed.getvalue() + errors.getvalue()
     return printed.getvalue()
 
 
