@@ -58,7 +58,7 @@ _WORDS = {
         "query instruction passage post transcript history original artikel quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
-        "context": "context",
+        "context": "context contexts",
         "system": "system sys model bot chatbot engine llm generator writer modell système modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
