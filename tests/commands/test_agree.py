@@ -91,6 +91,8 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     frames = evaljudge.agree(pd.DataFrame(corpus), outcome.scores(), axis="ease")
     ease = [row for row in outcome.agreement if row.axis == "ease"]
     assert frames.agreement == ease
+    frame = outcome.scores().to_pandas()  # in which `ratings` are lists of pairs
+    assert evaljudge.agree(outcome, frame).agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
