@@ -119,7 +119,8 @@ class ShownDocument(Shown):
             yield _wrapped(f"{left_out}`--full` shows them.")
         if not self.scores:
             yield NOT_SCORED
-        yield _wrapped("Add `--system NAME` to see the text of a system and the evidence.")
+        add = "Add `--system NAME` (Python: `system=NAME`)"
+        yield _wrapped(f"{add} to see the text of a system and the evidence.")
 
     def _of_candidate(self, candidate: Candidate) -> Iterator[str | Table]:
         yield _labelled("system", one_line(candidate.system), None)
