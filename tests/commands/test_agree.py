@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -135,11 +136,11 @@ def test_nothing_to_agree_with(cases, tmp_path):
 
 
 def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
-    rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
+    rows = [*SCORES[1:], SCORES[0] | {"value": inf}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 texts rated by people",
-        "unscored   mine on fluency: 1 of 6 (null × 1)",
+        "unscored   mine on fluency: 1 of 6 (null or not finite × 1)",
         "warning    1 score belongs to no candidate of the corpus: left out",
     ]
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]

@@ -133,6 +133,7 @@ def test_wide_scores_have_a_row_for_each_candidate(done):
                 name = one["scorer"] if one["axis"] == "*" else f"{one['scorer']}.{one['axis']}"
                 assert row[name] == one["value"]
                 assert row["human.relevance"] == dict(one["ratings"])["relevance"]
+    assert done.scores("value").equals(done.scores(["value"]))
     with pytest.raises(UserError, match="leave `columns` out"):
         done.scores(["value"], wide=True)
 
