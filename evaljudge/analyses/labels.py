@@ -12,9 +12,9 @@ from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.ceiling import PEOPLE
 from evaljudge.records import HUMAN
 from evaljudge.sections import Table
-from evaljudge.sections.figures import bounded, correlation, together
+from evaljudge.sections.figures import FEW, NONE, correlation, measured, only, together
 
-LABELS = "Agreement in labels"
+LABELS, LEVEL = "Agreement in labels", "sample"
 _BASE_RATE = (
     "Same: how often two labels of a candidate are equal; commonest: the share of people's "
     "commonest label, which makes labels equal by chance."
@@ -73,9 +73,16 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])])
-    title = "Scorers' labels and people's"
-    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])])
+    tables = [_labels("The raters' labels", people, ["axis"])]
+    yield Section(PEOPLE, [ALPHA], tables, _few(people))
+    tables = [_labels("Scorers' labels and people's", scorers, ["scorer", "axis"])]
+    yield Section(LABELS, [KAPPA], tables, _few(scorers))
+
+
+def _few(rows: Sequence[LabelAgreement]) -> list[str]:
+    return (
+        [FEW] if any(row.value is not None and only(LEVEL, row.documents) for row in rows) else []
+    )
 
 
 def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
@@ -89,7 +96,7 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(bounded(by_name.get(name)) for name in shown),
+                *(_cell(by_name.get(name)) for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
@@ -98,6 +105,10 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
     heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]
     sides = "l" * len(names) + "r" * (len(shown) + 4)
     return Table(title, heads, cells, sides, lead=len(names))
+
+
+def _cell(row: LabelAgreement | None) -> str:
+    return NONE if row is None else measured(row, LEVEL, row.documents, row.value)
 
 
 ANALYSIS = Analysis(LabelAgreement, rows, section, place=101)

@@ -37,6 +37,7 @@ from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Shard, Stage, index_on_disk
+from evaljudge.text import counted
 
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
@@ -45,7 +46,7 @@ WORTH_COUNTING = 1 << 30
 Work = tuple[Case, Sequence[Stage]]
 
 
-@dataclass
+@dataclass(repr=False)
 class Plan:
     cases: int = 0
     candidates: int = 0
@@ -64,6 +65,11 @@ class Plan:
     """All cases are to be asked: no run was begun, or only another one."""
     longest: dict[str, int] = field(default_factory=dict)
     """The tokens of each model's longest prompt that it holds, with its longest reply."""
+
+    def __repr__(self) -> str:
+        documents = counted(self.cases, "document", "documents")
+        texts, asks = f"{self.candidates:,} texts", f"{self.total.asks:,} asks"
+        return f"Plan({documents}, {texts}: {asks}, {self.total.prompt:,} prompt tokens)"
 
     @property
     def total(self) -> Tokens:
