@@ -73,10 +73,9 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    tables = [_labels("The raters' labels", people, ["axis"])]
-    yield Section(PEOPLE, [ALPHA], tables, _few(people))
-    tables = [_labels("Scorers' labels and people's", scorers, ["scorer", "axis"])]
-    yield Section(LABELS, [KAPPA], tables, _few(scorers))
+    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])], _few(people))
+    table = _labels("Scorers' labels and people's", scorers, ["scorer", "axis"])
+    yield Section(LABELS, [KAPPA], [table], _few(scorers))
 
 
 def _few(rows: Sequence[LabelAgreement]) -> list[str]:
@@ -96,7 +95,10 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(_cell(by_name.get(name)) for name in shown),
+                *(
+                    measured(row, LEVEL, row.documents, row.value) if row else NONE
+                    for row in map(by_name.get, shown)
+                ),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
@@ -105,10 +107,6 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
     heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]
     sides = "l" * len(names) + "r" * (len(shown) + 4)
     return Table(title, heads, cells, sides, lead=len(names))
-
-
-def _cell(row: LabelAgreement | None) -> str:
-    return NONE if row is None else measured(row, LEVEL, row.documents, row.value)
 
 
 ANALYSIS = Analysis(LabelAgreement, rows, section, place=101)

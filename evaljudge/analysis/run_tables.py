@@ -228,12 +228,11 @@ def _with_details(schema: "pa.Schema", json_column: str, details: Details) -> "p
 def _chosen(schema: "pa.Schema", columns: Sequence[str] | None) -> "pa.Schema":
     import pyarrow as pa
 
-    if columns is None:
-        return schema
-    for name in listed(columns):
+    names = schema.names if columns is None else listed(columns)
+    for name in names:
         if name not in schema.names:
             raise UserError(f"columns: {unknown('column', name, schema.names)}")
-    return pa.schema([schema.field(name) for name in listed(columns)])
+    return pa.schema([schema.field(name) for name in names])
 
 
 def details_of(kind: str, columns: str) -> Details:

@@ -110,7 +110,6 @@ class Shown:
         return self.text.rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """For notebooks: its tables as tables."""
         return "".join(
             f"<p>{escape(b.title)}</p>{html_table(b.heads, [map(str, row) for row in b.rows])}"
             if isinstance(b, Table)

@@ -109,8 +109,7 @@ class ShownDocument(Shown):
             yield _wrapped(f"{left_out}`--full` shows them.")
         if not self.scores:
             yield NOT_SCORED
-        add = "Add `--system NAME` (Python: `system=NAME`)"
-        yield _wrapped(f"{add} to see the text of a system and the evidence.")
+        yield _wrapped("Add `--system NAME` (Python: `system=NAME`) to see its text and evidence.")
 
     def _of_candidate(self, candidate: Candidate) -> Iterator[str | Table]:
         yield _labelled("system", one_line(candidate.system), None)

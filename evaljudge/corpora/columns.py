@@ -99,8 +99,7 @@ class Advice:
     skip: str
     """What to do so that bad rows are counted and left out."""
     in_memory: bool = False
-    given: Mapping[str, str] = field(default_factory=dict)
-    """The columns that are named already."""
+    given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 
     def columns(self, columns: Mapping[str, str]) -> str:
         """What to write so that each of these columns, too, is read as one of our fields."""

@@ -37,7 +37,6 @@ from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Shard, Stage, index_on_disk
-from evaljudge.text import counted
 
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
@@ -67,9 +66,8 @@ class Plan:
     """The tokens of each model's longest prompt that it holds, with its longest reply."""
 
     def __repr__(self) -> str:
-        documents = counted(self.cases, "document", "documents")
-        texts, asks = f"{self.candidates:,} texts", f"{self.total.asks:,} asks"
-        return f"Plan({documents}, {texts}: {asks}, {self.total.prompt:,} prompt tokens)"
+        sizes, asked = f"documents {self.cases:,}, texts {self.candidates:,}", self.total
+        return f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
 
     @property
     def total(self) -> Tokens:

@@ -154,27 +154,24 @@ MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
-    (`fit.axis`), but what a part's `repr` leaves out is not. Where a row has several parts of one
-    kind, such as the systems of a ranking, the first such has a row for each."""
+    (`fit.axis`), but what a part's `repr` leaves out is not. The first list of parts, such as
+    the systems of a ranking, has a row for each."""
 
     def to_pandas(self) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(self._flat())
+        return pd.DataFrame(list(_each_part(self)))
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>There are no rows: nothing of this kind was found.</p>"
-        all_rows = self._flat()
+        all_rows = list(_each_part(self))
         rows = all_rows[:MOST_SHOWN]
         simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
         heads = list(dict.fromkeys(chain(*simple)))
         table = html_table(heads, ([_cell(row.get(name)) for name in heads] for row in rows))
         more = len(all_rows) - len(rows)
         return f"{table}<p>and {more:,} more rows</p>" if more else table
-
-    def _flat(self) -> list[dict[str, Any]]:
-        return list(chain.from_iterable(map(_each_part, map(_flat, self))))
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
@@ -187,10 +184,12 @@ def _cell(value: Any) -> str:
     return correlation(value) if value is None or isinstance(value, float) else str(value)
 
 
-def _each_part(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    parts = [n for n, v in row.items() if isinstance(v, list | tuple) and any(map(is_dataclass, v))]
-    for part in row[parts[0]] if parts else [None]:
-        yield _flat({n: part if n in parts[:1] else value for n, value in row.items()})
+def _each_part(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for row in map(_flat, rows):
+        of_many = (n for n, v in row.items() if isinstance(v, list | tuple) and v)
+        several = next((name for name in of_many if is_dataclass(row[name][0])), None)
+        for part in row[several] if several else [None]:
+            yield _flat({**row, several: part} if several else row)
 
 
 def _flat(row: Any, before: str = "") -> dict[str, Any]:
