@@ -47,7 +47,6 @@ class LabelAgreement:
     high: float | None
     n: int  # units behind the value
     skipped: int  # units left out
-    documents: int = field(default=0, kw_only=True)  # of the units behind the value
     agreed: float | None = None  # share of pairs of labels of one unit that are the same
     base_rate: float | None = None  # share of people's commonest label: it alone makes many agree
 
@@ -76,7 +75,7 @@ def cohen_kappa(
     observed = np.bincount(document, distances[first, second]).astype(np.float64)
     statistic = partial(_kappas, counts, observed, distances)
     estimate = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(*estimate, n, skipped, agreed, base_rate, documents=units.size)
+    return LabelAgreement(*estimate, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
 
 
 def _kappas(
@@ -132,7 +131,6 @@ def krippendorff_alpha(
     return LabelAgreement(
         *estimate,
         n=n,
-        documents=units.size,
         skipped=kept.size - n,
         agreed=float(1 - coincidences.meetings.sum() / counts.sum()),
         base_rate=float(counts.max() / counts.sum()),

@@ -12,9 +12,9 @@ from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.ceiling import PEOPLE
 from evaljudge.records import HUMAN
 from evaljudge.sections import Table
-from evaljudge.sections.figures import FEW, NONE, correlation, measured, only, together
+from evaljudge.sections.figures import bounded, correlation, together
 
-LABELS, LEVEL = "Agreement in labels", "sample"
+LABELS = "Agreement in labels"
 _BASE_RATE = (
     "Same: how often two labels of a candidate are equal; commonest: the share of people's "
     "commonest label, which makes labels equal by chance."
@@ -73,15 +73,9 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])], _few(people))
-    table = _labels("Scorers' labels and people's", scorers, ["scorer", "axis"])
-    yield Section(LABELS, [KAPPA], [table], _few(scorers))
-
-
-def _few(rows: Sequence[LabelAgreement]) -> list[str]:
-    return (
-        [FEW] if any(row.value is not None and only(LEVEL, row.documents) for row in rows) else []
-    )
+    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])])
+    title = "Scorers' labels and people's"
+    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])])
 
 
 def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
@@ -95,10 +89,7 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(
-                    measured(row, LEVEL, row.documents, row.value) if row else NONE
-                    for row in map(by_name.get, shown)
-                ),
+                *(bounded(by_name.get(name)) for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
