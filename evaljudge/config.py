@@ -536,6 +536,9 @@ def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ())
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
+    if is_in_memory(given):
+        advice = "give `{'corpus': rows, 'out': …}`, or call `evaljudge.score`"
+        raise UserError(f"config: these are rows: {advice}")
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
     spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(file))
     for change in listed(changes):

@@ -117,7 +117,7 @@ def advice(kind: str) -> str:
             return f" ({FOLDERS} names the folder of a judge, {folder}: name the one that it is in)"
         if kind in (entry.name for entry in folder.iterdir() if entry.is_dir()):
             return f" ({folder / kind} has no `__init__.py`)"
-    return ""
+    return f" (one of your own: {FOLDERS} names the folder that its folder is in)"
 
 
 @cache

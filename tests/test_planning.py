@@ -38,6 +38,7 @@ def test_asks_by_hand(config, tmp_path):
     """
     plan = evaljudge.plan(config, engines=ScriptedEngines())
     assert (plan.cases, plan.candidates) == (1, 4)
+    assert repr(plan).startswith("Plan(documents 1, texts 4; asks 38, tokens of prompts 5,")
     assert {key: t.asks for key, t in plan.asked.items()} == {
         ("prepare", "synthetic"): 10,
         ("judge", "synthetic"): 2 * 5 * 2 + 2 * 4,

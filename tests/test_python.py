@@ -91,6 +91,8 @@ def test_a_function_finds_what_its_command_prints_and_writes(
 def test_what_is_no_path_is_refused_in_a_line(wrong, named):
     with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
         wrong()
+    with pytest.raises(UserError, match=r"^config: these are rows: give `{'corpus': rows, "):
+        evaljudge.run([{"source": "s", "text": "t"}])  # type: ignore[arg-type]
 
 
 def test_names_may_be_in_a_set_and_ids_may_be_numbers():

@@ -5,7 +5,7 @@ Coverage("synthetic", "fluency", scored=97, unscored=3, reasons={"empty text": 3
 Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, unscored=3)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,8 +51,12 @@ class Selected:
     undecided: int = 0  # selected texts about which the judge was undecided
 
 
+class NoAnalysisError(UserError, KeyError):
+    __str__ = Exception.__str__
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Findings:
+class Findings(Mapping[str, Rows[Any]]):
     """The facts of the run, and the rows of each analysis by its name.
 
     `tokens`: rows of stage, judge, asks, prompt, prefilled, generated, floor.
@@ -89,8 +93,14 @@ class Findings:
     def __getitem__(self, analysis: str) -> Rows[Any]:
         """The rows of this analysis; none where it found nothing."""
         if analysis not in self.rows:
-            raise UserError(f"findings: {unknown('analysis', analysis, self.rows)}")
+            raise NoAnalysisError(f"findings: {unknown('analysis', analysis, self.rows)}")
         return Rows(self.rows[analysis])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     @property
     def agreement(self) -> Rows[Agreement]:

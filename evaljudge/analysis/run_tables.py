@@ -38,7 +38,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import HUMAN, Brief, Score, Verdict
 from evaljudge.storage import Output, Shard, Stage
 from evaljudge.storage.tables import schema_of
-from evaljudge.text import counted
+from evaljudge.text import counted, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,10 +228,11 @@ def _with_details(schema: "pa.Schema", json_column: str, details: Details) -> "p
 def _chosen(schema: "pa.Schema", columns: Sequence[str] | None) -> "pa.Schema":
     import pyarrow as pa
 
-    for name in columns or ():
+    names = schema.names if columns is None else listed(columns)
+    for name in names:
         if name not in schema.names:
             raise UserError(f"columns: {unknown('column', name, schema.names)}")
-    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    return pa.schema([schema.field(name) for name in names])
 
 
 def details_of(kind: str, columns: str) -> Details:

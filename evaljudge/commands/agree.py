@@ -169,7 +169,7 @@ def _scores(
     for candidate in case.candidates:
         at = (case.document.doc_id, candidate.system)
         for key, values in columns.items():
-            missing = "null" if at in values else "no score given"
+            missing = "null or not finite" if at in values else "no score given"
             reason = reasons.get(key, {}).get(at, missing)
             scores.append(Score(*at, *key, values.get(at), reason))
     scores += mixed_scores(mixes, axes, scores)

@@ -91,6 +91,9 @@ class Diffed(Shown):
         heads = [f"- {markdown(f'failed: {lower}', LONG)}" for lower in self.failed]
         return "\n\n".join([*heads, *map(_in_markdown, said)]) + "\n"
 
+    def _blocks(self) -> Iterator[str | Table]:
+        return _blocks(self.differences)
+
     @property
     def json(self) -> str:
         changes = self.differences

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
+from html import escape
 from importlib import import_module
 from numbers import Integral
 from pathlib import Path
@@ -31,6 +32,8 @@ from pydantic import Field, create_model
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, naming_arguments
+from evaljudge.sections import Table
+from evaljudge.sections.figures import html_table
 from evaljudge.settings import AnyPath, Settings, read_settings
 from evaljudge.text import one_line
 
@@ -100,8 +103,20 @@ class Shown:
     def complaints(self) -> Sequence[str]:
         return ()
 
+    def _blocks(self) -> Iterable[str | Table]:
+        return [self.text]
+
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<p>{escape(b.title)}</p>{html_table(b.heads, [map(str, row) for row in b.rows])}"
+            if isinstance(b, Table)
+            else f"<pre>{escape(b)}</pre>"
+            for b in self._blocks()
+            if b
+        )
 
 
 def command(options: type[Any], work: str, json: str = "", out: str = "") -> Callable[..., None]:

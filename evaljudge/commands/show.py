@@ -9,7 +9,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 from evaljudge.commands.given import refuse_unknown, unknown_document
@@ -22,7 +21,7 @@ from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, bounded, cell, html_table, tabled
+from evaljudge.sections.figures import NONE, bounded, cell, tabled
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
@@ -48,15 +47,6 @@ class ShownDocument(Shown):
     def text(self) -> str:
         shown = (on_screen(b) if isinstance(b, Table) else b for b in self._blocks())
         return "\n\n".join(filter(None, shown)) + "\n"
-
-    def _repr_html_(self) -> str:
-        return "".join(
-            html_table(b.heads, [map(str, row) for row in b.rows])
-            if isinstance(b, Table)
-            else f"<pre>{escape(b)}</pre>"
-            for b in self._blocks()
-            if b
-        )
 
     def _blocks(self) -> Iterator[str | Table]:
         document, most = self.case.document, self._most_lines
@@ -119,7 +109,7 @@ class ShownDocument(Shown):
             yield _wrapped(f"{left_out}`--full` shows them.")
         if not self.scores:
             yield NOT_SCORED
-        yield _wrapped("Add `--system NAME` to see the text of a system and the evidence.")
+        yield _wrapped("Add `--system NAME` (Python: `system=NAME`) to see its text and evidence.")
 
     def _of_candidate(self, candidate: Candidate) -> Iterator[str | Table]:
         yield _labelled("system", one_line(candidate.system), None)

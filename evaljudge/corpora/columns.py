@@ -21,7 +21,7 @@ be that of a key inside another: {"meta.id": "doc_id"}.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from itertools import islice
@@ -58,7 +58,7 @@ _WORDS = {
         "query instruction passage post transcript history original artikel quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
-        "context": "context",
+        "context": "context contexts",
         "system": "system sys model bot chatbot engine llm generator writer modell système modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
@@ -99,14 +99,17 @@ class Advice:
     skip: str
     """What to do so that bad rows are counted and left out."""
     in_memory: bool = False
+    given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 
     def columns(self, columns: Mapping[str, str]) -> str:
-        """What to write so that each of these columns is read as one of our fields."""
+        """What to write so that each of these columns, too, is read as one of our fields."""
+        columns = {**self.given, **columns}
         if self.as_options:
             options = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
             return f"`{' '.join(options)}`"
         if self.in_memory:
-            return f"`{{'path': …, 'columns': {dict(columns)!r}}}` in place of the rows"
+            where = "" if self.given else " in place of the rows"
+            return f"`{{'path': …, 'columns': {columns!r}}}`{where}"
         pairs = ", ".join(
             f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours}"
             for theirs, ours in columns.items()
@@ -143,12 +146,12 @@ class ColumnNames:
             if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
                 known = [*KNOWN_FIELDS, AXIS]
                 raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
-        self.advice = advice
+        self.advice = replace(advice, given=names)
         self._names, self._fields = names, dict(names)
-        for theirs, field in names.items():
-            raters = sorted(name for name, to in names.items() if to == field)  # in any order
-            if field.startswith(DOTTED) and len(raters) > 1:
-                self._fields[theirs] = f"{field}{OF_RATER}{raters.index(theirs)}"
+        for theirs, ours in names.items():
+            raters = sorted(name for name, to in names.items() if to == ours)  # in any order
+            if ours.startswith(DOTTED) and len(raters) > 1:
+                self._fields[theirs] = f"{ours}{OF_RATER}{raters.index(theirs)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
         self._inner = [name for name in names if "." in name]
 

@@ -132,6 +132,9 @@ def _as_parquet(table: Any, argument: str) -> bytes:
 def _as_arrow(table: Any) -> "pa.Table":
     import pyarrow as pa
 
+    if hasattr(table, "iloc") and "ratings" in table:  # the pairs that pandas makes of Arrow's map
+        ratings = table["ratings"].map(lambda c: json.dumps(dict(c)) if isinstance(c, list) else c)
+        table = table.assign(ratings=ratings)
     has_arrow = hasattr(table, "iloc") or hasattr(table, "__arrow_c_stream__")
     converted = pa.table(table) if has_arrow else table.to_arrow()
     unnamed = [name for name in converted.column_names if name.startswith(_INDEX)]

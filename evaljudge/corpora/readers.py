@@ -200,8 +200,7 @@ def _value(name: str, cell: str, separator: str) -> Any:
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
     if name == "references":
-        held = _list_or_text(cell)
-        return held if isinstance(held, list) else [cell]
+        return _list_or_text(cell)
     return _rating(cell) if is_rating else cell
 
 

@@ -274,10 +274,16 @@ def _text(value: Any) -> str | None:
     return clean(value) if value else None
 
 
-def _references(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | None) or not all(isinstance(text, str) for text in value or ()):
-        raise ValueError("must be a list of strings")
-    return tuple(map(clean, value or ()))
+def _texts(value: Any) -> tuple[str, ...]:
+    """One text or a list of them, in which null and empty ones say nothing."""
+    texts = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str | None) for text in texts):
+        raise ValueError("must be a string or a list of strings")
+    return tuple(clean(text) for text in texts if text)
+
+
+def _context(value: Any) -> str | None:
+    return "\n\n".join(_texts(value)) or None
 
 
 Name = Annotated[str, PlainValidator(_name)]
@@ -297,8 +303,8 @@ class CaseRow(BaseModel):
 
     doc_id: Name
     source: Text = None
-    context: Text = None
-    references: Annotated[tuple[str, ...], PlainValidator(_references)] = ()
+    context: Annotated[str | None, PlainValidator(_context)] = None
+    references: Annotated[tuple[str, ...], PlainValidator(_texts)] = ()
     candidates: list[CandidateRow]
 
 

@@ -175,5 +175,6 @@ def _hub_commit(source: ModelSource) -> str:
     if (cached := local_folder(source)) is not None:
         return cached.name
     near = get_close_matches(name.lower(), [BUNDLED])
-    hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else ""
+    behind = f" (a model behind a URL is `{{endpoint: URL, name: {name}}}`)"
+    hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else behind
     raise UserError(f"model {name}: no such folder, and {why}{hint}")

@@ -141,7 +141,7 @@ class Outcome:
             raise UserError(f"{self.out}: the run has no judge, so no verdicts and no briefs")
         there = ", ".join(map(repr, self.judges))
         one = "name one of the run's judges, whose columns differ, with `--judge NAME`"
-        raise UserError(f"{self.out}: {one}: {there}")
+        raise UserError(f"{self.out}: {one} (Python: `judge=NAME`): {there}")
 
     @cached_property
     def _tables(self) -> RunTables:

@@ -45,7 +45,7 @@ WORTH_COUNTING = 1 << 30
 Work = tuple[Case, Sequence[Stage]]
 
 
-@dataclass
+@dataclass(repr=False)
 class Plan:
     cases: int = 0
     candidates: int = 0
@@ -64,6 +64,10 @@ class Plan:
     """All cases are to be asked: no run was begun, or only another one."""
     longest: dict[str, int] = field(default_factory=dict)
     """The tokens of each model's longest prompt that it holds, with its longest reply."""
+
+    def __repr__(self) -> str:
+        sizes, asked = f"documents {self.cases:,}, texts {self.candidates:,}", self.total
+        return f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
 
     @property
     def total(self) -> Tokens:

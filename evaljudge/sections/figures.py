@@ -5,7 +5,7 @@ Rows of a result, as notebooks show them.
 >>> outcome.agreement.to_pandas()
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import ROUND_FLOOR, Decimal
 from html import escape
@@ -154,21 +154,23 @@ MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
-    (`fit.axis`), but what a part's `repr` leaves out is not."""
+    (`fit.axis`), but what a part's `repr` leaves out is not. The first list of parts, such as
+    the systems of a ranking, has a row for each."""
 
     def to_pandas(self) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(list(map(_flat, self)))
+        return pd.DataFrame(list(_each_part(self)))
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>There are no rows: nothing of this kind was found.</p>"
-        rows = list(map(_flat, self[:MOST_SHOWN]))
+        all_rows = list(_each_part(self))
+        rows = all_rows[:MOST_SHOWN]
         simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
         heads = list(dict.fromkeys(chain(*simple)))
         table = html_table(heads, ([_cell(row.get(name)) for name in heads] for row in rows))
-        more = len(self) - len(rows)
+        more = len(all_rows) - len(rows)
         return f"{table}<p>and {more:,} more rows</p>" if more else table
 
 
@@ -180,6 +182,14 @@ def html_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
 
 def _cell(value: Any) -> str:
     return correlation(value) if value is None or isinstance(value, float) else str(value)
+
+
+def _each_part(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    for row in map(_flat, rows):
+        of_many = (n for n, v in row.items() if isinstance(v, list | tuple) and v)
+        several = next((name for name in of_many if is_dataclass(row[name][0])), None)
+        for part in row[several] if several else [None]:
+            yield _flat({**row, several: part} if several else row)
 
 
 def _flat(row: Any, before: str = "") -> dict[str, Any]:

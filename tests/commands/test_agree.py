@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,8 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     frames = evaljudge.agree(pd.DataFrame(corpus), outcome.scores(), axis="ease")
     ease = [row for row in outcome.agreement if row.axis == "ease"]
     assert frames.agreement == ease
+    frame = outcome.scores().to_pandas()  # in which `ratings` are lists of pairs
+    assert evaljudge.agree(outcome, frame).agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
@@ -133,11 +136,11 @@ def test_nothing_to_agree_with(cases, tmp_path):
 
 
 def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
-    rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
+    rows = [*SCORES[1:], SCORES[0] | {"value": inf}, SCORES[0] | {"doc_id": "stranger"}]
     said = agreed_text(agreed(cases, written(tmp_path, rows, "jsonl")))
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 texts rated by people",
-        "unscored   mine on fluency: 1 of 6 (null × 1)",
+        "unscored   mine on fluency: 1 of 6 (null or not finite × 1)",
         "warning    1 score belongs to no candidate of the corpus: left out",
     ]
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]

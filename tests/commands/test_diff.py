@@ -98,7 +98,9 @@ def test_means_are_paired_by_name_whatever_the_shards_are(bench):
     files = [next((bench.folder / name / "scores").iterdir()) for name in "ab"]
     shards = [pq.read_metadata(file).num_row_groups for file in files]
     assert shards == [DOCUMENTS, 4]
-    means = bench.diff("a", "b").differences.means
+    diffed = bench.diff("a", "b")
+    assert "</p><table><tr><th>scorer</th>" in diffed._repr_html_()
+    means = diffed.differences.means
     (overall,) = [one.found for one in means if (one.scorer, one.system) == ("geval", None)]
     test = ttest_rel(second.mean(axis=1), first.mean(axis=1))
     interval = test.confidence_interval()

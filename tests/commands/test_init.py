@@ -215,6 +215,7 @@ example_id=doc_id conversation=source chatbot=system reply=text context coherenc
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
 document=source reference_summary=references system system_summary=text annotator_id
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
+user_input=source response=text retrieved_contexts=context
 doc=doc_id source llm=system prediction=text Fluency_(1-5)=ratings.fluency
 Quelltext=source Modell=system Zusammenfassung=text Bewertung
 article=source sys=system résumé=text

@@ -134,7 +134,7 @@ def test_a_file_that_is_there_is_replaced_by_force_alone(done, tmp_path, capsys,
             ("scores", "--to", "s.csv", "--judge", "geval"),
             "--judge: goes with entities or verdicts",
         ),
-        (("verdicts", "--to", "v.csv"), "differ, with `--judge NAME`: "),
+        (("verdicts", "--to", "v.csv"), "differ, with `--judge NAME` (Python: `judge=NAME`): "),
         (("verdict", "--to", "v.csv"), "did you mean 'verdicts'?"),
     ],
 )

@@ -43,9 +43,9 @@ BAD = [
     (nested("A"), "candidates: 0: should be a mapping"),
     (nested() | {"candidates": {}}, "candidates: should be a list"),
     *((flat(**{name: wrong}), f"{name}: must be a string, not ") for name, wrong in (
-        ("text", 3), ("source", 3), ("source", False), ("context", []))),
-    *((flat(references=wrong), "references: must be a list of strings")
-      for wrong in ("r", ["r", None])),
+        ("text", 3), ("source", 3), ("source", False))),
+    *((flat(**{name: wrong}), f"{name}: must be a string or a list of strings")
+      for name in ("references", "context") for wrong in (3, {}, ["r", 3])),
     *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
     *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, or a list of them")
       for wrong in ("4/5", "4,5", "no", True, "4", [4, True], [4, None, "4"], [[4]])),

@@ -169,7 +169,7 @@ def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path):
 def test_a_rater_beside_one_that_is_read_shares_its_axis(tmp_path):
     path = written(tmp_path, "csv", [FLAT | {"ease_r1": 4, "ease_r2": 5}])
     (note,), _ = opened(path, {"ease_r1": "ratings.ease"})
-    assert note.endswith("columns: {ease_r2: ratings.ease}}`")
+    assert note.endswith("columns: {ease_r1: ratings.ease, ease_r2: ratings.ease}}`")
 
 
 def test_a_command_advises_its_own_options(tmp_path):

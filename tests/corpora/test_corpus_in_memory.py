@@ -110,6 +110,24 @@ def test_values_of_numpy_and_frames_are_read_as_in_a_file(tmp_path):
     assert case.candidates[0].text == "a\ufffdb"
 
 
+@pytest.mark.parametrize("form", [list, pd.DataFrame, pa.Table.from_pylist])
+def test_references_and_context_are_a_text_or_a_list_of_them(tmp_path, form):
+    """deepeval has one `expected_output`, and a list as `retrieval_context`."""
+    given = [("r", ["a", "b"]), ("", []), (None, [None]), (["r", None], "a")]
+    rows = [
+        {"doc_id": str(n), "source": "s", "text": "t", "references": r, "context": c}
+        for n, (r, c) in enumerate(given)
+        if form is list or n < 3  # a column of Arrow has one type
+    ]
+    documents = [case.document for case in read(of(tmp_path, form(rows)))[2]]
+    assert [(about.references, about.context) for about in documents] == [
+        (("r",), "a\n\nb"),
+        ((), None),
+        ((), None),
+        (("r",), "a"),
+    ][: len(rows)]
+
+
 def test_mistakes_write_nothing_and_columns_have_other_names(tmp_path):
     with pytest.raises(UserError, match="unknown key 'tusk'"):
         of(tmp_path, ROWS, tusk="summary")

@@ -68,7 +68,7 @@ def test_a_column_that_is_missing_is_named(read, table, form, rows, name):
 
 REFUSED = [
     *(("summeval", summeval(**fields), "") for fields in (
-        {"expert_annotations": {"a": 4}}, {"expert_annotations": [4]}, {"references": "A"},
+        {"expert_annotations": {"a": 4}}, {"expert_annotations": [4]}, {"references": [3]},
         {"id": True}, {"decoded": ["a"]}, {"text": 7})),
     ("summeval-expert-3", summeval(expert_annotations=annotations(EXPERTS[:2])),
      "no rater 3 in `expert_annotations`"),
@@ -88,7 +88,7 @@ REFUSED = [
         ({"annotators": [{}]}, "no `best_summary`"),
         ({"annotators": [{"best_summary": "t0"}]}, "`annotators` chose 't'"),
         ({"annotators": [annotator("t0", "t5")]}, "`annotators` chose 't5', which has no text"),
-        ({"reference": 7}, "references: must be a list of strings"))),
+        ({"reference": 7}, "references: must be a string or a list of strings"))),
 ]  # fmt: skip
 
 

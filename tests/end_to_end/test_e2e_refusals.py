@@ -62,7 +62,12 @@ HUB = "nobody/nothing"
     ("changes", "said"),
     [
         ({"modle": "x"}, "config.yaml: unknown key 'modle': did you mean 'model'?"),
-        pytest.param(JUDGED | {"model": HUB}, "not in the local hub cache", marks=pytest.mark.long),
+        pytest.param(
+            JUDGED | {"model": HUB},
+            "not in the local hub cache (HF_HUB_OFFLINE is set) (a model behind a URL is "
+            f"`{{endpoint: URL, name: {HUB}}}`)",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_mistake_in_the_configuration(shell, changes, said):

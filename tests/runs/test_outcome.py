@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
+from evaljudge.analyses import analyses
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.run_tables import RunTables, arrow_type
 from evaljudge.bundled.world import as_jsonl, make_cases
@@ -81,6 +82,13 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert opened._repr_html_() == done._repr_html_()
     assert plain(opened.findings) == plain(done.findings)
     assert opened.scores().equals(done.scores())
+    assert list(opened.findings) == list(opened.findings.keys()) == list(analyses())
+    assert "systems" in opened.findings and opened.findings.get("system") is None
+    ranked = opened.findings["systems"]
+    named = [(row.scorer, row.axis, one.system, one.mean) for row in ranked for one in row.systems]
+    columns = ["scorer", "axis", "systems.system", "systems.mean"]
+    assert list(ranked.to_pandas()[columns].itertuples(index=False, name=None)) == named
+    assert "<th>systems.mean</th><th>systems.low</th>" in ranked._repr_html_()
 
 
 @pytest.mark.service
@@ -125,6 +133,7 @@ def test_wide_scores_have_a_row_for_each_candidate(done):
                 name = one["scorer"] if one["axis"] == "*" else f"{one['scorer']}.{one['axis']}"
                 assert row[name] == one["value"]
                 assert row["human.relevance"] == dict(one["ratings"])["relevance"]
+    assert done.scores("value").equals(done.scores(["value"]))
     with pytest.raises(UserError, match="leave `columns` out"):
         done.scores(["value"], wide=True)
 
