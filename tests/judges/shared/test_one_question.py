@@ -255,7 +255,11 @@ def test_a_reply_and_a_choice_are_shown() -> None:
     assert shown_answer(replies[0]).notes == ["reply: a\nlong reply"]
     model = Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)})
     shown = shown_answer(judged(made(Brief), model)[0])
-    assert shown.tables[0].rows == [["Yes", "0.750"], ["No", "0.250"]]
+    assert (shown.tables[0].rows, shown.notes) == ([["Yes", "0.750"], ["No", "0.250"]], [])
+    for little, share in ((0.06, "only 8.0%"), (1e-9, "less than 0.1%")):
+        model = Scripted(chooses=lambda p, o, yes=little: {"Yes": log(yes), "No": log(yes / 3)})
+        (note,) = shown_answer(judged(made(Brief), model)[0]).notes
+        assert note == f"Together the answers hold {share} of the model's probability."
 
 
 def test_the_example_of_the_documentation_is_short_and_in_the_report(
@@ -272,7 +276,7 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     runpy.run_path("try_brevity.py")
     assert "36 texts, 100.0% scored" in capsys.readouterr().out
     page = (tmp_path / "runs/tried/report/index.html").read_text()
-    assert "How probable the model finds each answer." in page
+    assert "How probable the model finds each answer, among those offered." in page
     rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
     assert {row["scorer"] for row in rows} == {"brevity"}
     assert re.search(r"judge +brevity +36 ", planned_text("brevity.yaml", engines=ENGINES))
