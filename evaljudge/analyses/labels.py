@@ -12,7 +12,7 @@ from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.ceiling import PEOPLE
 from evaljudge.records import HUMAN
 from evaljudge.sections import Table
-from evaljudge.sections.figures import bounded, correlation, together
+from evaljudge.sections.figures import FEW, NONE, correlation, measured, only, together
 
 LABELS = "Agreement in labels"
 _BASE_RATE = (
@@ -73,9 +73,18 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])])
+    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])], _few(people))
     title = "Scorers' labels and people's"
-    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])])
+    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])], _few(scorers))
+
+
+def _few(rows: Sequence[LabelAgreement]) -> list[str]:
+    few = any(row.value is not None and only("sample", row.documents) for row in rows)
+    return [FEW] if few else []
+
+
+def _cell(row: LabelAgreement | None) -> str:
+    return measured(row, "sample", row.documents, row.value) if row else NONE
 
 
 def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
@@ -89,7 +98,7 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(bounded(by_name.get(name)) for name in shown),
+                *(_cell(by_name.get(name)) for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
