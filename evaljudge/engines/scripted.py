@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
+from evaljudge.errors import UserError
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -29,12 +30,14 @@ from evaljudge.model.asks import (
     word_tokens,
 )
 from evaljudge.model.imagining import TokenCounter
+from evaljudge.plugins import added_code
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
 Embeds = Callable[[str], Vector]
 Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
 Rates = Callable[[Prompt, str], float | Failed]
+ROUNDING = 1e-9
 
 
 def noise(*seeds: str) -> float:
@@ -123,16 +126,32 @@ class Scripted:
     def close(self) -> None:
         """Nothing is held."""
 
+    def describe(self, source: ModelSource) -> ModelFacts:
+        """Asked of `engines`, which a model is not."""
+        raise UserError("engines: a Scripted is a model: give ScriptedEngines(lambda: Scripted(…))")
+
     def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
         if isinstance(reply, Failed):
             return reply
         return Written((Sample(reply, "stop"),) * how.n, _words(prompt))
 
     def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
-        reply = self._chooses(prompt, options)
-        if isinstance(reply, Failed):
-            return reply
+        with added_code("Scripted: its `chooses`", getattr(self._chooses, "__module__", "")):
+            reply = self._chooses(prompt, options)
+            if isinstance(reply, Failed):
+                return reply
+            _refuse_other_than_logs(reply, options)
         return sound(Chosen(reply, (), _words(prompt), key=prompt.text), samples)
+
+
+def _refuse_other_than_logs(reply: object, options: Options) -> None:
+    logs = reply if isinstance(reply, Mapping) else {}
+    if {*options.names} - logs.keys() or any(logs[name] > ROUNDING for name in options.names):
+        names = ", ".join(map(repr, options.names))
+        raise UserError(
+            f"Scripted: its `chooses` must return a mapping of each of {names} to its "
+            f"log-probability, which is 0 or less (log(0.7), not 0.7): not {reply!r}"
+        )
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -227,7 +227,12 @@ def made_with_statistics() -> Findings:
     few = Rival("few", None, None, None, None, 1, False)
     close: dict[str, Any] = {"indistinguishable": ["words"], "undefined": ["flat"]}
     close |= {"low": 0.2989, "high": 0.566, "chosen": 4}
-    often: dict[str, Any] = {"axis": "fluency", "agreed": 0.81, "base_rate": 0.7204, "documents": 100}
+    often: dict[str, Any] = {
+        "axis": "fluency",
+        "agreed": 0.81,
+        "base_rate": 0.7204,
+        "documents": 100,
+    }
     return made(
         **decisions(),
         significance=[

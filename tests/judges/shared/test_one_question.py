@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -215,12 +215,17 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Unmapped(Brief):
         slots = ("a",)
 
+    class Listing(Brief):
+        def together(self, values: Sequence[float]) -> Any:
+            return list(values)
+
     class Hiding(Brief):
         slots = ({"mine": "a"}, {"target": "a"})
 
     for kind, said in {
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
         Hiding: "the class Hiding needs another name for the slot 'target', which every",
+        Listing: "judges.mine: its `together` fails for equal probabilities: TypeError: ",
         Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
