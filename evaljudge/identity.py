@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,8 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
 
 Fingerprint = Mapping[str, Any]
+_DIGEST = re.compile('"([0-9a-f]{32}|[0-9a-f]{64})"')  # of a model, 40 are its revision
+LONGEST = 40
 
 
 def fingerprint(
@@ -51,13 +54,15 @@ def short(value: Any) -> str:
 
 
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
-    """`model.source is A there, B here`, for all that differs."""
+    """`model.source is A there, B here`, for all that differs; a digest tells nobody anything."""
     there, here = dict(_leaves(bound)), dict(_leaves(now))
-    keys = sorted(there.keys() | here.keys())
+    differs = [key for key in sorted(there.keys() | here.keys()) if there.get(key) != here.get(key)]
+    shown = ((key, _shown(there, key), _shown(here, key)) for key in differs)
     return [
-        f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
-        for key in keys
-        if there.get(key) != here.get(key)
+        f"{key} is not the same"
+        if _DIGEST.fullmatch(one) and _DIGEST.fullmatch(other)
+        else f"{key} is {one} there, {other} here"
+        for key, one, other in shown
     ]
 
 
@@ -73,7 +78,9 @@ def _shown(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "absent"
     text = json.dumps(leaves[key], ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+    if len(text) <= LONGEST or _DIGEST.fullmatch(text):
+        return text
+    return text[: LONGEST - 3] + ('…"' if text[0] == '"' else "…")
 
 
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
