@@ -281,6 +281,7 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     runpy.run_path("try_brevity.py")
     assert "36 texts, 100.0% scored" in capsys.readouterr().out
     page = (tmp_path / "runs/tried/report/index.html").read_text()
+    assert "knows the small world" not in page  # none was asked
     assert "How probable the model finds each answer, among those offered." in page
     rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
     assert {row["scorer"] for row in rows} == {"brevity"}
