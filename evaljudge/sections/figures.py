@@ -7,7 +7,7 @@ Rows of a result, as notebooks show them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from html import escape
 from itertools import chain
 from operator import attrgetter
@@ -47,11 +47,12 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, least: float = 1.0) -> str:
+    """Never rounded up to `least`: what is under a floor, or not all, looks so."""
     if share is None:
         return NONE
-    tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
-    return f"{tenths:.1f}%"
+    way = ROUND_FLOOR if share < least <= round(share, 3) else ROUND_HALF_EVEN
+    return f"{Decimal(repr(share * 1.0)).quantize(Decimal('0.001'), way) * 100:.1f}%"
 
 
 def ratio(part: int, whole: int) -> str:
