@@ -47,11 +47,12 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float | None, least: float = 1.0) -> str:
-    """Never rounded up to `least`: what is under a floor, or not all, looks so."""
+def percent(share: float | None, floor: float = 1.0) -> str:
+    """Never rounded up to all or to the floor: what is under it looks so."""
     if share is None:
         return NONE
-    way = ROUND_FLOOR if share < least <= round(share, 3) else ROUND_HALF_EVEN
+    looks_more = any(share < end <= round(share, 3) for end in (floor, 1.0))
+    way = ROUND_FLOOR if looks_more else ROUND_HALF_EVEN
     return f"{Decimal(repr(share * 1.0)).quantize(Decimal('0.001'), way) * 100:.1f}%"
 
 

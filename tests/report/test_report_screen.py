@@ -164,7 +164,7 @@ def test_a_p_under_five_percent_looks_so(p, shown):
 def test_a_share_is_rounded_but_never_up_to_all_or_to_its_floor():
     shares = (14 / 48, 2 / 3, 0.9996, 1.0, 0.0, None)
     assert [*map(percent, shares)] == ["29.2%", "66.7%", "99.9%", "100.0%", "0.0%", NONE]
-    assert [percent(0.9497, least) for least in (0.95, 0.949)] == ["94.9%", "95.0%"]
+    assert [percent(0.9497, floor) for floor in (0.95, 0.949)] == ["94.9%", "95.0%"]
 
 
 @pytest.mark.parametrize(
