@@ -16,17 +16,17 @@ from evaljudge.sections.figures import FEW, NONE, correlation, measured, only, t
 
 LABELS = "Agreement in labels"
 _BASE_RATE = (
-    "Same: how often two labels of a candidate are equal; commonest: the share of people's "
+    "Same: how often two labels of a text are equal; commonest: the share of people's "
     "commonest label, which makes labels equal by chance."
 )
 ALPHA = (
     "Krippendorff's alpha is the raters' agreement beyond chance: 1 is perfect, 0 is chance. "
-    "Skipped: candidates with fewer than two ratings. " + _BASE_RATE
+    "Skipped: texts with fewer than two ratings. " + _BASE_RATE
 )
 KAPPA = (
     "Where a scorer gives the labels that people give: Cohen's kappa is their agreement beyond "
     "chance; weighted, labels far apart disagree more. "
-    "Skipped: candidates without both labels. " + _BASE_RATE
+    "Skipped: texts without both labels. " + _BASE_RATE
 )
 _COEFFICIENTS = {
     "kappa": "kappa",

@@ -176,7 +176,7 @@ def test_a_share_is_rounded_but_never_up_to_all_or_to_its_floor():
         ("sample", 1, "1.000 (only 1 document)"),
         ("sample", 5, "1.000 (only 5 documents)"),
         ("sample", 6, "1.000 [0.500, 1.000]"),
-        ("summary", 4, "1.000 (only 4 candidates)"),
+        ("summary", 4, "1.000 (only 4 texts)"),
         ("summary", 5, "1.000 [0.500, 1.000]"),
     ],
 )
