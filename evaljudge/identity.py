@@ -15,8 +15,7 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
 
 Fingerprint = Mapping[str, Any]
-_DIGEST = re.compile('"([0-9a-f]{32}|[0-9a-f]{64})"')  # of a model, 40 are its revision
-LONGEST = 40
+_DIGESTS = re.compile('is ("([0-9a-f]{32}|[0-9a-f]{38}…)" (there, |here)){2}')
 
 
 def fingerprint(
@@ -54,16 +53,15 @@ def short(value: Any) -> str:
 
 
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
-    """`model.source is A there, B here`, for all that differs; a digest tells nobody anything."""
+    """`model.source is A there, B here`, for all that differs; of digests, `is not the same`."""
     there, here = dict(_leaves(bound)), dict(_leaves(now))
-    differs = [key for key in sorted(there.keys() | here.keys()) if there.get(key) != here.get(key)]
-    shown = ((key, _shown(there, key), _shown(here, key)) for key in differs)
-    return [
-        f"{key} is not the same"
-        if _DIGEST.fullmatch(one) and _DIGEST.fullmatch(other)
-        else f"{key} is {one} there, {other} here"
-        for key, one, other in shown
-    ]
+    keys = sorted(there.keys() | here.keys())
+    said = (
+        f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
+        for key in keys
+        if there.get(key) != here.get(key)
+    )
+    return [_DIGESTS.sub("is not the same", each) for each in said]
 
 
 def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -78,9 +76,7 @@ def _shown(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "absent"
     text = json.dumps(leaves[key], ensure_ascii=False)
-    if len(text) <= LONGEST or _DIGEST.fullmatch(text):
-        return text
-    return text[: LONGEST - 3] + ('…"' if text[0] == '"' else "…")
+    return text if len(text) <= 42 else text[:39] + ('…"' if text[0] == '"' else "…")
 
 
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:

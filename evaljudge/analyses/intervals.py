@@ -9,8 +9,7 @@ from evaljudge.decisions.conformal import Covered
 from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
-WHOLE = 19
-FEW = f"Few documents make intervals wide; with fewer than {WHOLE} each is the whole scale."
+WIDE = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -27,7 +26,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "`high`). Coverage: how many hold it, each document judged by the others; of the lowest or "
         "the highest scores alone it can be some points lower."
     )
-    yield Section(TITLE, [about], [table], [] if in_short else [FEW])
+    yield Section(TITLE, [about], [table], [] if in_short else [WIDE])
 
 
 ANALYSIS = Analysis(Covered, lambda run: run.intervals, section, place=50)

@@ -73,21 +73,14 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])], _few(people))
+    yield _labels(PEOPLE, ALPHA, "The raters' labels", people, ["axis"])
     title = "Scorers' labels and people's"
-    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])], _few(scorers))
+    yield _labels(LABELS, KAPPA, title, scorers, ["scorer", "axis"])
 
 
-def _few(rows: Sequence[LabelAgreement]) -> list[str]:
-    few = any(row.value is not None and only("sample", row.documents) for row in rows)
-    return [FEW] if few else []
-
-
-def _cell(row: LabelAgreement | None) -> str:
-    return measured(row, "sample", row.documents, row.value) if row else NONE
-
-
-def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
+def _labels(
+    about: str, how: str, title: str, rows: Sequence[LabelAgreement], names: Sequence[str]
+) -> Section:
     grouped: dict[tuple[str, str], dict[str, LabelAgreement]] = {}
     for row in rows:
         grouped.setdefault((row.of, row.axis), {})[row.coefficient] = row
@@ -98,15 +91,18 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(_cell(by_name.get(name)) for name in shown),
+                *(measured(row, "sample", row.documents, row.value)
+                  if (row := by_name.get(name)) else NONE for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
             ]
-        )
+        )  # fmt: skip
     heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]
     sides = "l" * len(names) + "r" * (len(shown) + 4)
-    return Table(title, heads, cells, sides, lead=len(names))
+    few = any(row.value is not None and only("sample", row.documents) for row in rows)
+    table = Table(title, heads, cells, sides, lead=len(names))
+    return Section(about, [how], [table], [FEW] if few else [])
 
 
 ANALYSIS = Analysis(LabelAgreement, rows, section, place=101)

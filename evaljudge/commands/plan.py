@@ -43,7 +43,6 @@ CASCADED = (
     "cascade: {0} is counted as if every text were passed on to it: this is the most that it may\n"
     "be asked. It will be asked about {1:,} drawn texts at least, of {2:,}."
 )
-ALL_DRAWN = "cascade.draw takes every text, so nothing is saved: name a smaller number."
 WIDTH = 92
 ENDPOINT = "endpoint   {} is {}: {}; its tokens are estimates, one for four letters"
 NO_RATE = (
@@ -164,7 +163,7 @@ def _lines(
         candidates = plans[0].candidates
         yield CASCADED.format(cascade.then, min(cascade.draw, candidates), candidates)
         if cascade.draw >= candidates:
-            yield ALL_DRAWN
+            yield "cascade.draw takes every text, so nothing is saved: name a smaller number."
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():

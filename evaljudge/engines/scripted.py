@@ -37,7 +37,6 @@ Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
 Embeds = Callable[[str], Vector]
 Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
 Rates = Callable[[Prompt, str], float | Failed]
-ROUNDING = 1e-9
 
 
 def noise(*seeds: str) -> float:
@@ -146,12 +145,9 @@ class Scripted:
 
 def _refuse_other_than_logs(reply: object, options: Options) -> None:
     logs = reply if isinstance(reply, Mapping) else {}
-    if {*options.names} - logs.keys() or any(logs[name] > ROUNDING for name in options.names):
-        names = ", ".join(map(repr, options.names))
-        raise UserError(
-            f"Scripted: its `chooses` must return a mapping of each of {names} to its "
-            f"log-probability, which is 0 or less (log(0.7), not 0.7): not {reply!r}"
-        )
+    if any(round(logs.get(name, 1), 9) > 0 for name in options.names):
+        raise UserError("Scripted: its `chooses` must return the log-probability of each "
+                        f"of {options.names}, 0 or less (log(0.7), not 0.7): not {reply}")  # fmt: skip
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -28,7 +28,6 @@ from evaljudge.sections.figures import correlation
 from evaljudge.text import NOT_A_NUMBER
 
 PROBABLE = "How probable the model finds each answer, among those offered."
-LITTLE_MASS = 0.5
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
@@ -104,9 +103,8 @@ def shown_answer(verdict: Verdict) -> Section:
         tables = [_answers_table(answers, chosen)]
     notes = []
     mass = min((choice.mass for choice in chosen if choice.logprobs), default=1.0)
-    if mass < LITTLE_MASS:
-        share = "less than 0.1%" if mass < 0.001 else f"only {mass:.1%}"
-        notes = [f"Together the answers hold {share} of the model's probability."]
+    if mass < 0.5:
+        notes = [f"Together the answers hold only {mass:.2g} of the model's probability."]
     left_out = evidence.pop("left_out", 0)
     if within := evidence.pop("within", 0):
         notes += [f"Each probability is known to within {within:.2g}; the signature says how."]

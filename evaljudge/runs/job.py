@@ -231,8 +231,7 @@ class Job:
     @property
     def model_cautions(self) -> Iterator[str]:
         """The cautions that put every score in doubt."""
-        is_scripted = self.engine == ScriptedEngines.version
-        if is_scripted or not any(source.is_bundled for source in self.sources):
+        if self.engine == ScriptedEngines.version or not any(s.is_bundled for s in self.sources):
             return
         yield (
             "model nano knows the small world of `evaljudge demo` and nothing else: of other "

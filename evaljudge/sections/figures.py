@@ -7,7 +7,7 @@ Rows of a result, as notebooks show them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_FLOOR, Decimal
 from html import escape
 from itertools import chain
 from operator import attrgetter
@@ -51,8 +51,7 @@ def percent(share: float | None, floor: float = 1.0) -> str:
     """Never rounded up to all or to the floor: what is under it looks so."""
     if share is None:
         return NONE
-    looks_more = any(share < end <= round(share, 3) for end in (floor, 1.0))
-    way = ROUND_FLOOR if looks_more else ROUND_HALF_EVEN
+    way = ROUND_FLOOR if any(share < end <= round(share, 3) for end in (floor, 1.0)) else None
     return f"{Decimal(repr(share * 1.0)).quantize(Decimal('0.001'), way) * 100:.1f}%"
 
 

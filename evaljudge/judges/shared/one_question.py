@@ -319,8 +319,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             method = self._method
             try:
                 self._value(evidence)
-                if type(self).together is not OneQuestion.together:
-                    method = "together"
+                method = method if type(self).together is OneQuestion.together else "together"
                 self._values(evidence)
             except ValueError:
                 continue

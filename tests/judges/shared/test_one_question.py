@@ -261,10 +261,10 @@ def test_a_reply_and_a_choice_are_shown() -> None:
     model = Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)})
     shown = shown_answer(judged(made(Brief), model)[0])
     assert (shown.tables[0].rows, shown.notes) == ([["Yes", "0.750"], ["No", "0.250"]], [])
-    for little, share in ((0.06, "only 8.0%"), (1e-9, "less than 0.1%")):
+    for little, share in ((0.06, "0.08"), (6e-9, "8e-09")):
         model = Scripted(chooses=lambda p, o, yes=little: {"Yes": log(yes), "No": log(yes / 3)})
         (note,) = shown_answer(judged(made(Brief), model)[0]).notes
-        assert note == f"Together the answers hold {share} of the model's probability."
+        assert note == f"Together the answers hold only {share} of the model's probability."
 
 
 def test_the_example_of_the_documentation_is_short_and_in_the_report(
