@@ -147,7 +147,7 @@ def _refuse_other_than_logs(reply: object, options: Options) -> None:
     logs = reply if isinstance(reply, Mapping) else {}
     if any(round(logs.get(name, 1), 9) > 0 for name in options.names):
         raise UserError("Scripted: its `chooses` must return the log-probability of each "
-                        f"of {options.names}, 0 or less (log(0.7), not 0.7): not {reply}")  # fmt: skip
+                        f"of {options.names}, 0 or less (as log(0.7)): not {reply}")  # fmt: skip
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -72,7 +72,7 @@ def test_nothing_is_asked_twice_and_order_is_kept():
     [
         (lambda p, o: "Yes", "log-probability .*: not Yes"),
         (lambda p, o: {"Yes": -1.0}, "of each of .'Yes', 'No'., 0 or less"),
-        (lambda p, o: {"Yes": 0.7, "No": 0.3}, r"log\(0.7\), not 0.7"),
+        (lambda p, o: {"Yes": 0.7, "No": 0.3}, r"as log\(0.7\).: not .'Yes': 0.7"),
         (lambda p: {"Yes": -1.0}, "fails: TypeError: .*takes 1 positional argument but 2"),
     ],
 )
