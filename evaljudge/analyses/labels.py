@@ -91,8 +91,8 @@ def _labels(
         cells.append(
             [
                 *at[-len(names) :],
-                *(measured(row, "sample", row.documents, row.value)
-                  if (row := by_name.get(name)) else NONE for name in shown),
+                *(measured(one, "sample", one.documents, one.value)
+                  if (one := by_name.get(name)) else NONE for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
