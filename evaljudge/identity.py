@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
 
 Fingerprint = Mapping[str, Any]
+_DIGESTS = re.compile('is ("([0-9a-f]{32}|[0-9a-f]{38}…)" (there, |here)){2}')
 
 
 def fingerprint(
@@ -51,14 +53,15 @@ def short(value: Any) -> str:
 
 
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
-    """`model.source is A there, B here`, for all that differs."""
+    """`model.source is A there, B here`, for all that differs; of digests, `is not the same`."""
     there, here = dict(_leaves(bound)), dict(_leaves(now))
     keys = sorted(there.keys() | here.keys())
-    return [
+    said = (
         f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
         for key in keys
         if there.get(key) != here.get(key)
-    ]
+    )
+    return [_DIGESTS.sub("is not the same", each) for each in said]
 
 
 def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,7 +76,7 @@ def _shown(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "absent"
     text = json.dumps(leaves[key], ensure_ascii=False)
-    return text if len(text) <= 40 else f"{text[:37]}…"
+    return text if len(text) <= 42 else text[:39] + ('…"' if text[0] == '"' else "…")
 
 
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:

@@ -303,7 +303,7 @@ def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path):
     for _ in range(2):
         evaljudge.run(given | {"corpus": texts(1, 2)}, engines=engines, progress=False)
     assert len(engines.opened) == 1
-    with pytest.raises(UserError, match="corpus is"):
+    with pytest.raises(UserError, match=r"run: corpus is not the same\. Take another"):
         evaljudge.run(given | {"corpus": texts(1, 3)}, engines=engines, progress=False)
     grown = given | {"corpus": texts(1, 2, 3)}
     outcome = evaljudge.run(grown, engines=engines, extend=True, progress=False)

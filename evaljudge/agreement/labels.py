@@ -49,6 +49,7 @@ class LabelAgreement:
     skipped: int  # units left out
     agreed: float | None = None  # share of pairs of labels of one unit that are the same
     base_rate: float | None = None  # share of people's commonest label: it alone makes many agree
+    documents: int = 0  # those of the units
 
 
 def cohen_kappa(
@@ -75,7 +76,7 @@ def cohen_kappa(
     observed = np.bincount(document, distances[first, second]).astype(np.float64)
     statistic = partial(_kappas, counts, observed, distances)
     estimate = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(*estimate, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
+    return LabelAgreement(*estimate, n, skipped, agreed, base_rate, documents=units.size)
 
 
 def _kappas(
@@ -134,6 +135,7 @@ def krippendorff_alpha(
         skipped=kept.size - n,
         agreed=float(1 - coincidences.meetings.sum() / counts.sum()),
         base_rate=float(counts.max() / counts.sum()),
+        documents=units.size,
     )
 
 

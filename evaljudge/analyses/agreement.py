@@ -54,11 +54,11 @@ INTERVALS = (
 TITLES = {
     "sample": "Sample level: within documents",
     "system": "System level: between systems",
-    "summary": "Summary level: all candidates pooled",
+    "summary": "Summary level: all texts pooled",
 }
 _MEANINGS = {
     "sample": (
-        "The correlation across the candidates of one document, averaged over n documents: "
+        "The correlation across the texts of one document, averaged over n documents: "
         "does the scorer pick the better text for the same document?",
         "Skipped: documents with fewer than two pairs, or whose scores or ratings are all equal.",
     ),
@@ -69,9 +69,9 @@ _MEANINGS = {
         "systems would. Skipped: systems without a pair.",
     ),
     "summary": (
-        "The correlation over n candidates of all documents at once: "
+        "The correlation over n texts of all documents at once: "
         "does one threshold mean the same everywhere? Easy and hard documents are mixed.",
-        "Skipped: rated candidates without a score.",
+        "Skipped: rated texts without a score.",
     ),
 }
 _ACROSS = {

@@ -13,7 +13,7 @@ from evaljudge.sections.figures import NONE, correlation, estimate, notes_on
 
 AXES = "Axes among themselves"
 AXES_ABOUT = (
-    "Spearman's correlation between two axes of the same candidates. "
+    "Spearman's correlation between two axes of the same texts. "
     "A scorer whose own axes agree with each other much more than people's do is scoring one thing."
 )
 
@@ -36,7 +36,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows.sort(key=lambda row: row.of != HUMAN)
     if in_short:
         tables = [_pairs([row for row in rows if row.level == "summary"])]
-        yield Section(f"{AXES} (all candidates pooled)", [], tables, [AXES_ABOUT])
+        yield Section(f"{AXES} (all texts pooled)", [], tables, [AXES_ABOUT])
         return
     order = _axes_of(rows)
     tables = []

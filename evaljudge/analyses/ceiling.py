@@ -10,7 +10,7 @@ from evaljudge.sections.figures import estimate, notes_on, tabled
 PEOPLE = "How far people agree"
 CEILING = (
     "One rater against the mean of the others, averaged over the raters: "
-    "no scorer can be expected far above it. Skipped: candidates with a single rating."
+    "no scorer can be expected far above it. Skipped: texts with a single rating."
 )
 
 

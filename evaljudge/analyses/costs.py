@@ -33,7 +33,7 @@ PRICED = (
 )
 EACH = (
     "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
-    "of them cost on average. A score is that of one candidate on one axis; of the total, any."
+    "of them cost on average. A score is that of one text on one axis; of the total, any."
 )
 READING = "Each bar is a share of the workers' seconds, largest first."
 MOST_BARS = 12  # where judges and axes are more, a bar is a judge with all its axes

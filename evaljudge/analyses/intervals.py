@@ -9,6 +9,7 @@ from evaljudge.decisions.conformal import Covered
 from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
+WIDE = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
@@ -25,8 +26,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         "`high`). Coverage: how many hold it, each document judged by the others; of the lowest or "
         "the highest scores alone it can be some points lower."
     )
-    few = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
-    yield Section(TITLE, [about], [table], [] if in_short else [few])
+    yield Section(TITLE, [about], [table], [] if in_short else [WIDE])
 
 
 ANALYSIS = Analysis(Covered, lambda run: run.intervals, section, place=50)

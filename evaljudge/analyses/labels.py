@@ -12,21 +12,21 @@ from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.ceiling import PEOPLE
 from evaljudge.records import HUMAN
 from evaljudge.sections import Table
-from evaljudge.sections.figures import bounded, correlation, together
+from evaljudge.sections.figures import FEW, NONE, correlation, measured, only, together
 
 LABELS = "Agreement in labels"
 _BASE_RATE = (
-    "Same: how often two labels of a candidate are equal; commonest: the share of people's "
+    "Same: how often two labels of a text are equal; commonest: the share of people's "
     "commonest label, which makes labels equal by chance."
 )
 ALPHA = (
     "Krippendorff's alpha is the raters' agreement beyond chance: 1 is perfect, 0 is chance. "
-    "Skipped: candidates with fewer than two ratings. " + _BASE_RATE
+    "Skipped: texts with fewer than two ratings. " + _BASE_RATE
 )
 KAPPA = (
     "Where a scorer gives the labels that people give: Cohen's kappa is their agreement beyond "
     "chance; weighted, labels far apart disagree more. "
-    "Skipped: candidates without both labels. " + _BASE_RATE
+    "Skipped: texts without both labels. " + _BASE_RATE
 )
 _COEFFICIENTS = {
     "kappa": "kappa",
@@ -73,12 +73,14 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     label_rows: Sequence[LabelAgreement] = findings["labels"]
     people = [row for row in label_rows if row.of == HUMAN]
     scorers = [row for row in label_rows if row.of != HUMAN]
-    yield Section(PEOPLE, [ALPHA], [_labels("The raters' labels", people, ["axis"])])
+    yield _labels(PEOPLE, ALPHA, "The raters' labels", people, ["axis"])
     title = "Scorers' labels and people's"
-    yield Section(LABELS, [KAPPA], [_labels(title, scorers, ["scorer", "axis"])])
+    yield _labels(LABELS, KAPPA, title, scorers, ["scorer", "axis"])
 
 
-def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
+def _labels(
+    about: str, how: str, title: str, rows: Sequence[LabelAgreement], names: Sequence[str]
+) -> Section:
     grouped: dict[tuple[str, str], dict[str, LabelAgreement]] = {}
     for row in rows:
         grouped.setdefault((row.of, row.axis), {})[row.coefficient] = row
@@ -89,15 +91,18 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         cells.append(
             [
                 *at[-len(names) :],
-                *(bounded(by_name.get(name)) for name in shown),
+                *(measured(one, "sample", one.documents, one.value)
+                  if (one := by_name.get(name)) else NONE for name in shown),
                 *map(correlation, (first.agreed, first.base_rate)),
                 together(row.n for row in by_name.values()),
                 together(row.skipped for row in by_name.values()),
             ]
-        )
+        )  # fmt: skip
     heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "same", "commonest", "n", "skipped"]
     sides = "l" * len(names) + "r" * (len(shown) + 4)
-    return Table(title, heads, cells, sides, lead=len(names))
+    few = any(row.value is not None and only("sample", row.documents) for row in rows)
+    table = Table(title, heads, cells, sides, lead=len(names))
+    return Section(about, [how], [table], [FEW] if few else [])
 
 
 ANALYSIS = Analysis(LabelAgreement, rows, section, place=101)

@@ -11,7 +11,7 @@ from evaljudge.sections.figures import SAMPLED, bounded, correlation, only, prob
 
 TITLE = "Highest agreement"
 TESTED = (
-    "Tested: Student's t over documents, two-sided, on the candidates that both scored, at 5% "
+    "Tested: Student's t over documents, two-sided, on the texts that both scored, at 5% "
     "after Holm's correction for every two scorers of the axis and level. A scorer that does "
     "not differ significantly from the best may still be worse: there is too little here to say so."
 )

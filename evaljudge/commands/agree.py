@@ -81,8 +81,9 @@ def lacking_line(findings: Findings) -> str:
     ]
     more = len(lacking) - len(named)
     others = [f"{counted(more, 'other lacks', 'others lack')} some"] if more else []
+    floor = findings.coverage_floor
     return (
-        f"coverage {percent(findings.share)} is under the floor of {findings.coverage_floor:.1%}: "
+        f"coverage {percent(findings.share, floor)} is under the floor of {floor:.1%}: "
         f"{'; '.join([*named, *others])} (add the missing scores, or lower --coverage-floor)"
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from evaljudge.agreement import Precise, calibration, precise
 from evaljudge.agreement.rated import Key, Rated, Text
+from evaljudge.analyses.intervals import WIDE
 from evaljudge.analysis.calibration import (
     FEW,
     SUFFIX,
@@ -190,6 +191,8 @@ def calibrated_text(rows: Sequence[CalibratedRow], folds: int, warned: Sequence[
     blocks = [f"{head}\n{on_screen(_errors(rows))}", wrapped(ERRORS)]
     if any(row.fit.intervals for row in rows):
         blocks.append(f"Intervals for single texts\n{on_screen(_intervals(rows))}")
+    if any(i.documents < 19 for row in rows for i in row.fit.intervals if not i.system):
+        blocks.append(wrapped(WIDE))
     if any(only("sample", row.fit.fitted.documents) for row in rows):
         blocks.append(wrapped(FEW_DOCUMENTS))
     selections = [(row, row.selection) for row in rows if row.selection is not None]

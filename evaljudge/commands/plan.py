@@ -162,6 +162,8 @@ def _lines(
     if cascade := job.config.cascade:
         candidates = plans[0].candidates
         yield CASCADED.format(cascade.then, min(cascade.draw, candidates), candidates)
+        if cascade.draw >= candidates:
+            yield "cascade.draw takes every text, so nothing is saved: name a smaller number."
     further = sum(plan.total.requests - plan.total.asks for plan in plans)
     yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():

@@ -84,8 +84,8 @@ def print_outcome(outcome: Outcome, full: bool) -> None:
         print(warning, file=sys.stderr, flush=True)
     print(shown.places, end="", flush=True)
     if outcome.exit_code:
-        floor = f"{outcome.findings.coverage_floor:.1%}"
-        message = f"coverage {percent(outcome.coverage)} is under the floor of {floor}"
+        floor = outcome.findings.coverage_floor
+        message = f"coverage {percent(outcome.coverage, floor)} is under the floor of {floor:.1%}"
         print(f"{message} (the report says what was unscored and why)", file=sys.stderr)
         raise typer.Exit(outcome.exit_code)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
+from evaljudge.errors import UserError
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -29,6 +30,7 @@ from evaljudge.model.asks import (
     word_tokens,
 )
 from evaljudge.model.imagining import TokenCounter
+from evaljudge.plugins import added_code
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
@@ -123,16 +125,29 @@ class Scripted:
     def close(self) -> None:
         """Nothing is held."""
 
+    def describe(self, source: ModelSource) -> ModelFacts:
+        """Asked of `engines`, which a model is not."""
+        raise UserError("engines: a Scripted is a model: give ScriptedEngines(lambda: Scripted(…))")
+
     def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
         if isinstance(reply, Failed):
             return reply
         return Written((Sample(reply, "stop"),) * how.n, _words(prompt))
 
     def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
-        reply = self._chooses(prompt, options)
-        if isinstance(reply, Failed):
-            return reply
+        with added_code("Scripted: its `chooses`", getattr(self._chooses, "__module__", "")):
+            reply = self._chooses(prompt, options)
+            if isinstance(reply, Failed):
+                return reply
+            _refuse_other_than_logs(reply, options)
         return sound(Chosen(reply, (), _words(prompt), key=prompt.text), samples)
+
+
+def _refuse_other_than_logs(reply: object, options: Options) -> None:
+    logs = reply if isinstance(reply, Mapping) else {}
+    if any(round(logs.get(name, 1), 9) > 0 for name in options.names):
+        raise UserError("Scripted: its `chooses` must return the log-probability of each "
+                        f"of {options.names}, 0 or less (as log(0.7)): not {reply}")  # fmt: skip
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -85,7 +85,7 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
         task = replace(task, examples=read_settings(Examples, shown, f"judges.{name}.examples"))
     judge = plugin(kind).make(options, task, name)
     if shown is not None and judge.examples is None:
-        raise UserError(f"judges.{name}: examples: this judge cannot be shown any")
+        raise UserError(f"judges.{name}: examples: they precede questions on an axis; it asks none")
     if judge.kind != kind:  # its folder may be a copy of another judge's
         raise UserError(f"judges.{name}: its class says `kind = {judge.kind!r}`, but its folder or "
                         f"entry point has the name {kind!r}: both must be the same")  # fmt: skip

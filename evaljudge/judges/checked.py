@@ -27,7 +27,7 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 from evaljudge.text import NOT_A_NUMBER
 
-PROBABLE = "How probable the model finds each answer."
+PROBABLE = "How probable the model finds each answer, among those offered."
 Place = tuple[str, str, str]
 """A document, a system, and a scale: an axis, or a scorer and its axis."""
 
@@ -92,20 +92,25 @@ def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
 def shown_answer(verdict: Verdict) -> Section:
     """The answers' probabilities where there are `logprobs`, and the rest as it is stored."""
     evidence = dict(verdict.evidence)
-    tables = []
+    tables, chosen = list[Table](), list[Chosen]()
     if isinstance(logs := evidence.get("logprobs"), dict) and logs:
-        rows = [[answer, correlation(p)] for answer, p in Chosen(logs).p.items()]
+        chosen = [Chosen(logs)]
+        rows = [[answer, correlation(p)] for answer, p in chosen[0].p.items()]
         tables = [Table("", ["answer", "probability"], rows, "lr")]
         del evidence["logprobs"]
     if answers := evidence.pop("answers", None):
-        tables = [_answers_table(answers)]
+        chosen = [Chosen(one.get("logprobs", {})) for one in answers]
+        tables = [_answers_table(answers, chosen)]
     notes = []
+    mass = min((choice.mass for choice in chosen if choice.logprobs), default=1.0)
+    if mass < 0.5:
+        notes = [f"Together the answers hold only {mass:.2g} of the model's probability."]
     left_out = evidence.pop("left_out", 0)
     if within := evidence.pop("within", 0):
-        notes = [f"Each probability is known to within {within:.2g}; the signature says how."]
+        notes += [f"Each probability is known to within {within:.2g}; the signature says how."]
     elif left_out:
         most = f"hold at most {left_out:.1e} of the probability"
-        notes = [f"Spellings that were not followed {most}."]
+        notes += [f"Spellings that were not followed {most}."]
     notes += shown_thoughts(verdict.evidence)
     evidence.pop("thoughts", None)
     for key, value in evidence.items():
@@ -125,10 +130,9 @@ def shown_thoughts(evidence: Any) -> Iterator[str]:
         yield from shown_thoughts(value)
 
 
-def _answers_table(answers: Sequence[Mapping[str, Any]]) -> Table:
+def _answers_table(answers: Sequence[Mapping[str, Any]], chosen: Sequence[Chosen]) -> Table:
     """A row for each question: its slots, and the reply or the answers' probabilities."""
-    chosen = [Chosen(one.get("logprobs", {})).p.items() for one in answers]
-    rows = [{**one, **{answer: correlation(p) for answer, p in each}}
+    rows = [{**one, **{answer: correlation(p) for answer, p in each.p.items()}}
             for one, each in zip(answers, chosen, strict=True)]  # fmt: skip
     heads = [head for head, value in rows[0].items() if isinstance(value, str)]
     return Table("", heads, [[row[head] for head in heads] for row in rows], "l" * len(heads))

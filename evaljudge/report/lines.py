@@ -48,7 +48,7 @@ def asked_line(findings: Findings) -> str:
 def floor_line(findings: Findings) -> str:
     if findings.coverage and not findings.expected:
         return "nothing to score: no candidate has anything to be compared with but itself"
-    share = f"{percent(findings.share)} scored"
+    share = f"{percent(findings.share, findings.coverage_floor)} scored"
     if not findings.coverage_floor:
         return share
     standing = "reaches" if findings.floor_passed else "is under"

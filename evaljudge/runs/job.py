@@ -19,6 +19,7 @@ from evaljudge.corpora.files import SHOWN
 from evaljudge.corpora.memory import kind_in_memory
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.engines.source import NO_PRICE, ModelFacts, Thinking
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import make_executor
@@ -230,7 +231,7 @@ class Job:
     @property
     def model_cautions(self) -> Iterator[str]:
         """The cautions that put every score in doubt."""
-        if not any(source.is_bundled for source in self.sources):
+        if self.engine == ScriptedEngines.version or not any(s.is_bundled for s in self.sources):
             return
         yield (
             "model nano knows the small world of `evaljudge demo` and nothing else: of other "

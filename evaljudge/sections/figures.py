@@ -26,10 +26,10 @@ FEWEST = {"sample": 6, "system": 5, "summary": 5}
 """The fewest units for a coefficient of the level: with fewer even a perfect one comes about by
 chance more than once in twenty times. With four systems 2 of the 24 orders are perfect, up or down;
 five documents all agree in sign in 2 of 32 cases."""
-_UNITS = {"sample": "document", "system": "system", "summary": "candidate"}
+_UNITS = {"sample": "document", "system": "system", "summary": "text"}
 FEW = (
     f"Only: with fewer than {FEWEST['sample']} documents, or {FEWEST['system']} systems or pooled "
-    "candidates, even perfect agreement can be chance (p above 0.05). Such a value says nothing "
+    "texts, even perfect agreement can be chance (p above 0.05). Such a value says nothing "
     "and is shown without its interval, which stands in the JSON file."
 )
 
@@ -47,11 +47,12 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float | None) -> str:
+def percent(share: float | None, floor: float = 1.0) -> str:
+    """Never rounded up to all or to the floor: what is under it looks so."""
     if share is None:
         return NONE
-    tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
-    return f"{tenths:.1f}%"
+    way = ROUND_FLOOR if any(share < end <= round(share, 3) for end in (floor, 1.0)) else None
+    return f"{Decimal(repr(share * 1.0)).quantize(Decimal('0.001'), way) * 100:.1f}%"
 
 
 def ratio(part: int, whole: int) -> str:

@@ -165,7 +165,7 @@ def test_measurements_are_not_labels():
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_one_label_throughout_has_no_kappa(weights):
-    nothing = LabelAgreement(None, None, None, n=3, skipped=0, agreed=2 / 3, base_rate=2 / 3)
+    nothing = LabelAgreement(None, None, None, 3, 0, 2 / 3, 2 / 3, documents=3)
     assert cohen_kappa([3, 3, 3], [3, 4, 3], range(3), weights=weights) == nothing
     other = cohen_kappa([3, 4, 3], [3, 3, 3], range(3), weights=weights)
     assert other == replace(nothing, base_rate=1.0)
@@ -207,7 +207,7 @@ def test_resamples_of_many_distinct_values_are_done_in_blocks():
 
 
 def test_what_does_not_vary_has_no_value():
-    nothing = LabelAgreement(None, None, None, n=3, skipped=0, agreed=1.0, base_rate=1.0)
+    nothing = LabelAgreement(None, None, None, 3, 0, 1.0, 1.0, documents=3)
     assert cohen_kappa([0.1] * 3, [0.1] * 3, range(3)) == nothing
     for metric in METRICS:
         assert krippendorff_alpha([[0.1] * 3] * 3, range(3), metric=metric) == nothing

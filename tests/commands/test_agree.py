@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import evaljudge
+from evaljudge.analyses.labels import section as labels_section
 from evaljudge.analysis.findings import Findings
 from evaljudge.commands.agree import agreement_of
 from evaljudge.commands.options import AgreeOptions
@@ -302,6 +303,9 @@ def test_raters_labels_and_axes_are_told(tmp_path):
     assert labels["human", "fluency", "alpha_ordinal"] == pytest.approx(1.0)
     assert labels["mine", "fluency", "kappa_quadratic"] == pytest.approx(1.0)
     assert labels["mine", "ease", "kappa"] is None
+    shown = [cell for part in labels_section(findings, False) for row in part.tables[0].rows
+             for cell in row if "1.000" in cell]  # fmt: skip
+    assert "1.000 (only 4 documents)" in shown and not any("[" in cell for cell in shown)
 
 
 @needs_shared

@@ -243,7 +243,7 @@ def test_what_is_unscored_is_counted_with_its_reason(bench):
     (geval,) = [one for one in found.differences.coverage if one.scorer == "geval"]
     assert (geval.scored, geval.expected) == ((32, 30), (32, 32))
     assert geval.reasons == {"empty text": (0, 2)}
-    assert "geval   fluency  100.0% of 32  93.7% of 32  empty text (0 → 2)" in found.text
+    assert "geval   fluency  100.0% of 32  93.8% of 32  empty text (0 → 2)" in found.text
 
 
 def test_no_score_is_expected_of_a_reference(bench):

@@ -143,7 +143,7 @@ def test_a_run_is_bound_to_its_source(write, config, tmp_path):
     assert '"judge": "my_own_judges:Brief"' in signature
     assert build.tables(tmp_path / "out/briefs/my_own_judges:Stepped")
     page = (tmp_path / "out/report/index.html").read_text()
-    assert "How probable the model finds each answer." in page
+    assert "How probable the model finds each answer, among those offered." in page
 
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1.0
     write(WHOLE + "# edited\n")

@@ -18,6 +18,7 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.plugin import plugin_at
 from evaljudge.plugins import kinds
 from evaljudge.prompts import load_task
+from evaljudge.runs.outcome import open_run
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 FILE = re.compile(r"^```\w+ (clear/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,6 +78,8 @@ def looked_at(out: Path) -> None:
     assert re.search(r"Yes <bdi>0\.\d\d\d", page)
     agreement = json.loads((out / "report/agreement.json").read_text())
     assert "clear" in {row["scorer"] for row in agreement}
+    doubts = open_run(str(out)).scores(["doubt"])["doubt"].drop_null().to_pylist()
+    assert doubts and all(0 < doubt < 1 for doubt in doubts)
 
 
 def test_a_judge_in_a_folder_of_one_s_own(tmp_path, config):

@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from itertools import chain
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+import evaljudge
+from evaljudge.engines import Engines
 from evaljudge.engines.scripted import Scripted, any_option
 from evaljudge.engines.tokens import Beginning, Blocks
+from evaljudge.errors import UserError
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -62,6 +65,23 @@ def test_nothing_is_asked_twice_and_order_is_kept():
     assert sorted(inner.asked) == ["a", "b", "c"]
     assert [reply.logprobs for reply in one] == [any_option(p, YES_NO) for p in asks[0]]
     assert [bool(r.spent) for r in (*one, *two, *three)] == [1, 1, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("chooses", "said"),
+    [
+        (lambda p, o: "Yes", "log-probability .*: not Yes"),
+        (lambda p, o: {"Yes": -1.0}, "of each of .'Yes', 'No'., 0 or less"),
+        (lambda p, o: {"Yes": 0.7, "No": 0.3}, r"as log\(0.7\).: not .'Yes': 0.7"),
+        (lambda p: {"Yes": -1.0}, "fails: TypeError: .*takes 1 positional argument but 2"),
+    ],
+)
+def test_a_script_that_gives_no_log_probabilities_is_named_itself(chooses, said):
+    model = Scripted(chooses=chooses)
+    with pytest.raises(UserError, match=f"^Scripted: its .*{said}"):
+        asyncio.run(model.choose(prompts("a"), YES_NO))
+    with pytest.raises(UserError, match=r"give ScriptedEngines\(lambda: Scripted"):
+        evaljudge.score([{"text": "a"}], judges="direct", model="m", engines=cast(Engines, model))
 
 
 def test_a_dead_engine_is_not_remembered():

@@ -227,7 +227,12 @@ def made_with_statistics() -> Findings:
     few = Rival("few", None, None, None, None, 1, False)
     close: dict[str, Any] = {"indistinguishable": ["words"], "undefined": ["flat"]}
     close |= {"low": 0.2989, "high": 0.566, "chosen": 4}
-    often: dict[str, Any] = {"axis": "fluency", "agreed": 0.81, "base_rate": 0.7204}
+    often: dict[str, Any] = {
+        "axis": "fluency",
+        "agreed": 0.81,
+        "base_rate": 0.7204,
+        "documents": 100,
+    }
     return made(
         **decisions(),
         significance=[
@@ -283,7 +288,7 @@ def named_statistics(words: Sequence[str]) -> dict[str, Any]:
             for word in words
         ],
         "labels": [
-            LabelAgreement(0.2, 0.1, 0.3, 9, 2, of=of, axis=word, coefficient=name)
+            LabelAgreement(0.2, 0.1, 0.3, 9, 2, documents=9, of=of, axis=word, coefficient=name)
             for word in words
             for of, name in (("human", "alpha_ordinal"), (word, "kappa"))
         ],

@@ -66,7 +66,7 @@ def test_headings_and_tables_hold_the_findings(with_statistics, snapshot):
 
 
 def test_floors_and_divisions(findings):
-    assert '<p class="share passed">99.8% scored: reaches the floor of 95%</p>' in page(findings)
+    assert '<p class="share passed">99.9% scored: reaches the floor of 95%</p>' in page(findings)
     under = replaced(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
     assert '<p class="share failed">90.0% scored: is under the floor of 95%</p>' in page(under)
     row = {**findings.tokens[0], "prompt": 0, "prefilled": 0, "floor": 0}

@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from evaljudge.agreement import Agreement
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Named, Table
-from evaljudge.sections.figures import bracketed, correlation, estimate, probability
+from evaljudge.sections.figures import NONE, bracketed, correlation, estimate, percent, probability
 from evaljudge.text import columns, fitted, markdown, one_line
 
 pytestmark = pytest.mark.usefixtures("hundred_columns")
@@ -161,6 +161,12 @@ def test_a_p_under_five_percent_looks_so(p, shown):
     assert probability(p) == shown
 
 
+def test_a_share_is_rounded_but_never_up_to_all_or_to_its_floor():
+    shares = (14 / 48, 2 / 3, 0.9996, 1.0, 0.0, None)
+    assert [*map(percent, shares)] == ["29.2%", "66.7%", "99.9%", "100.0%", "0.0%", NONE]
+    assert [percent(0.9497, floor) for floor in (0.95, 0.949)] == ["94.9%", "95.0%"]
+
+
 @pytest.mark.parametrize(
     ("level", "n", "shown"),
     [
@@ -170,7 +176,7 @@ def test_a_p_under_five_percent_looks_so(p, shown):
         ("sample", 1, "1.000 (only 1 document)"),
         ("sample", 5, "1.000 (only 5 documents)"),
         ("sample", 6, "1.000 [0.500, 1.000]"),
-        ("summary", 4, "1.000 (only 4 candidates)"),
+        ("summary", 4, "1.000 (only 4 texts)"),
         ("summary", 5, "1.000 [0.500, 1.000]"),
     ],
 )

@@ -182,7 +182,7 @@ RULES: dict[str, tuple[Condition, Mapping[Target, Precise | Certified | None], s
         sure(60),
         "d1A d1B d3A d3B",
         "precision 0.9 of ratings ≥ 4 (at least 3.5: certified with 95% confidence on 60 "
-        "documents; estimates: precision 1.000, recall 1.000; 66.6% of all texts)",
+        "documents; estimates: precision 1.000, recall 1.000; 66.7% of all texts)",
     ),
     "uncertified": (
         CERTIFYING,

@@ -79,6 +79,9 @@ def bench(tmp_path: Path) -> Bench:
 def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     planned = planned_text(bench.config(), engines=Two(bench.log))
     assert "the most that it may\nbe asked. It will be asked about 200 drawn texts" in planned
+    assert "so nothing is saved" not in planned
+    every = bench.config(cascade=CASCADE | {"draw": 2 * TEXTS})
+    assert "so nothing is saved" in planned_text(every, engines=Two(bench.log))
     came = bench.run()
     (row,) = came.findings["cascade"]
     assert row.kept + row.passed_on == TEXTS and row.kept > 0.9 * CERTAIN_OF

@@ -179,7 +179,7 @@ def test_texts_without_ratings_of_their_own_are_judged_with_the_examples_of_thei
     [
         ({"geval": {"examples": {"n": 30}}}, "n is 30, but for half of the documents"),
         ({"geval": {"examples": {"n": 0}}}, "judges.geval.examples.n: should be"),
-        ({"likelihood": {"examples": {"n": 2}}}, "this judge cannot be shown any"),
+        ({"likelihood": {"examples": {"n": 2}}}, "they precede questions on an axis"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_before_anything_is_asked(

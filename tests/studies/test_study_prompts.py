@@ -159,6 +159,6 @@ def test_how_pooled_values_are_shown():
     assert table.title == "Pearson, summary level"
     assert table.heads == ["method", "fluency", "tone"]
     assert table.rows == [
-        ["a", "0.250 ± 0.013", "–"], ["b", "0.500 (only 4 candidates)", "-0.500"]
+        ["a", "0.250 ± 0.013", "–"], ["b", "0.500 (only 4 texts)", "-0.500"]
     ]  # fmt: skip
     assert len(section.notes) == 1

@@ -316,12 +316,15 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         written = {case: {"reply": reply} for case, reply in SHORT_REPLIES.items()}
         tried = {"equal probabilities": {"logprobs": equal}} if equal else written
         for case, evidence in tried.items():
+            method = self._method
             try:
+                self._value(evidence)
+                method = method if type(self).together is OneQuestion.together else "together"
                 self._values(evidence)
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
-                line = f"its `{self._method}` fails for {case}: {type(error).__name__}"
+                line = f"its `{method}` fails for {case}: {type(error).__name__}"
                 raise UserError(
                     f"judges.{self.name}: {line}: {first_line(error)} (where there is no score, it "
                     "raises a ValueError)"

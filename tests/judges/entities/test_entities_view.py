@@ -242,15 +242,15 @@ def test_tables_of_the_section():
     assert sizes == [["entities", "5", "1.5", "0", "3", "3", "2", "5.0", "5", "5"]]
     assert without == [["entities", "too few references", "1"]]
     assert verdicts == [
-        ["entities", "completeness", "9", "66.6%", "11.1%", "11.1%", "11.1%", "–", "1"],
+        ["entities", "completeness", "9", "66.7%", "11.1%", "11.1%", "11.1%", "–", "1"],
         ["entities", "correctness", "3", "33.3%", "0.0%", "33.3%", "–", "33.3%", "0"],
-        ["entities", "alignment", "3", "66.6%", "–", "33.3%", "–", "–", "0"],
+        ["entities", "alignment", "3", "66.7%", "–", "33.3%", "–", "–", "0"],
         ["entities", "readability", "2", "50.0%", "–", "50.0%", "–", "–", "0"],
     ]
     assert rules == [
-        ["entities", "completeness", "88.8%", "11.1%", "0.0%"],
-        ["entities", "correctness", "66.6%", "0.0%", "33.3%"],
-        ["entities", "alignment", "66.6%", "0.0%", "33.3%"],
+        ["entities", "completeness", "88.9%", "11.1%", "0.0%"],
+        ["entities", "correctness", "66.7%", "0.0%", "33.3%"],
+        ["entities", "alignment", "66.7%", "0.0%", "33.3%"],
     ]
     assert replies == [["entities", "10", "1", "10.0%", "2", "20.0%"]]
 

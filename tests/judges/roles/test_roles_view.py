@@ -258,7 +258,7 @@ def test_tables_of_the_section():
         "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
         "Where the number of roles differs": [["roles", "2", "1", "50.0%", "1", "5"]],
         "Votes": [
-            ["roles", "fixed", "9", "77.7%", "22.2%", "2", "0.600"],
+            ["roles", "fixed", "9", "77.8%", "22.2%", "2", "0.600"],
             ["roles", "swapped", "10", "40.0%", "60.0%", "1", "0.520"],
         ],
         "Without a vote": [["roles", "no choice in “…”", "2"], ["roles", "cut", "1"]],

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -215,12 +215,17 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Unmapped(Brief):
         slots = ("a",)
 
+    class Listing(Brief):
+        def together(self, values: Sequence[float]) -> Any:
+            return list(values)
+
     class Hiding(Brief):
         slots = ({"mine": "a"}, {"target": "a"})
 
     for kind, said in {
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
         Hiding: "the class Hiding needs another name for the slot 'target', which every",
+        Listing: "judges.mine: its `together` fails for equal probabilities: TypeError: ",
         Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
@@ -255,7 +260,11 @@ def test_a_reply_and_a_choice_are_shown() -> None:
     assert shown_answer(replies[0]).notes == ["reply: a\nlong reply"]
     model = Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)})
     shown = shown_answer(judged(made(Brief), model)[0])
-    assert shown.tables[0].rows == [["Yes", "0.750"], ["No", "0.250"]]
+    assert (shown.tables[0].rows, shown.notes) == ([["Yes", "0.750"], ["No", "0.250"]], [])
+    for little, share in ((0.06, "0.08"), (6e-9, "8e-09")):
+        model = Scripted(chooses=lambda p, o, yes=little: {"Yes": log(yes), "No": log(yes / 3)})
+        (note,) = shown_answer(judged(made(Brief), model)[0]).notes
+        assert note == f"Together the answers hold only {share} of the model's probability."
 
 
 def test_the_example_of_the_documentation_is_short_and_in_the_report(
@@ -272,7 +281,8 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     runpy.run_path("try_brevity.py")
     assert "36 texts, 100.0% scored" in capsys.readouterr().out
     page = (tmp_path / "runs/tried/report/index.html").read_text()
-    assert "How probable the model finds each answer." in page
+    assert "knows the small world" not in page  # none was asked
+    assert "How probable the model finds each answer, among those offered." in page
     rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
     assert {row["scorer"] for row in rows} == {"brevity"}
     assert re.search(r"judge +brevity +36 ", planned_text("brevity.yaml", engines=ENGINES))

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import exp
 from typing import Any, NamedTuple
 
 import pytest
@@ -56,7 +56,7 @@ class Reads:
         self.asked.append(asked)
         gap = asked.target - asked.shown[asked.number - 1]
         first = (-gap if asked.exchanged else gap) + TILT
-        return {"Better": log(0.5) + first, "Worse": log(0.5) - first, "Similar": log(0.5)}
+        return {"Better": first - 5, "Worse": -first - 5, "Similar": -5.0}
 
 
 def judge(levels: int = 5, axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:
@@ -100,10 +100,9 @@ def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
     one = judge(swap="both")
     scores = {(s.system, s.scorer): s.value for v in verdicts.values() for s in one.score(v)}
     gaps = [2.5 - r for r in ratings(5)]
-    half = log(0.5)
     expected = 0.0
     for rating, gap in zip(ratings(5), gaps, strict=True):
-        weights = [exp(half + x) for x in (gap, -gap, 0.0)]
+        weights = [exp(x) for x in (gap, -gap, 0.0)]
         expected += rating * (weights[0] - weights[1]) / sum(weights)
     assert scores["A", "synthetic"] == pytest.approx(expected)
 

@@ -93,7 +93,7 @@ def test_a_question_that_fails_leaves_the_candidate_unscored(
     def says(*question: str) -> Answers | Failed:
         if question == fails:
             return Failed("too long")
-        return {"Yes": 0.5, "No": 0.5} if question[2] else answers(1, 2, 3)
+        return {"Yes": 0.5, "No": 0.5} if question[2] else answers(0.2, 0.3, 0.5)
 
     found = verdict(judge(**settings), scripted(says), briefs())
     assert (found.status, found.reason) == ("unscored", f"compared with level {level}: too long")
