@@ -41,8 +41,12 @@ from evaljudge.decisions.differences import (
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import count
+from evaljudge.storage import judge_kinds
 
 FEW_NAMED = 5
+SUMS = {"synthetic": (["levels"], "ordinal"), "roles": (["dynamic", "static"], "mean")}
+"""Judges whose own score is a sum: the settings that its range grows with, and a score whose range
+is always the same."""
 Row = Mapping[str, Any]
 Maybe = float | None
 
@@ -133,6 +137,7 @@ class RunDifferences:
     settings: Sequence[Row]  # each a `key`, and its value in each run that has it
     corpus: CorpusChange
     scorers: tuple[Sequence[Key], Sequence[Key]]  # the scorers and axes that only one run has
+    rescaled: Mapping[str, str]  # scorers whose range is another, and why: no means are compared
     coverage: Sequence[CoverageChange]
     means: Sequence[MeanChange]
     agreement: Sequence[AgreementDifference]
@@ -184,7 +189,9 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
     scales = [set(side.keys) for side in sides]
     names = [set(selections(run)) for run in (first, second)]
     corpus = _corpus(*sides, texts)
-    warnings = [*first.warnings, *second.warnings, *_warnings(corpus)]
+    rescaled = _rescaled(first.about, second.about)
+    other_scales = [f"{scorer}: {why}" for scorer, why in rescaled.items()]
+    warnings = [*first.warnings, *second.warnings, *_warnings(corpus), *other_scales]
     return RunDifferences(
         first=first.out,
         second=second.out,
@@ -192,8 +199,9 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         settings=settings_differences(first, second, list(map(signatures, (first, second)))),
         corpus=corpus,
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
+        rescaled=rescaled,
         coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
-        means=list(_means(shared, *both)),
+        means=list(_means([key for key in shared if key[0].partition("#")[0] not in rescaled], *both)),
         agreement=list(_agreement(shared, *both, seed)),
         selections=[
             _selection(name, (first, second), both) for name in sorted(names[0] & names[1])
@@ -237,6 +245,21 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
         )
     if not corpus.texts:
         yield "no text is in both runs, so no scores can be compared"
+
+
+def _rescaled(*runs: Mapping[str, Any]) -> dict[str, str]:
+    found = dict[str, str]()
+    for name, kind in judge_kinds(runs[0]).items():
+        if judge_kinds(runs[1]).get(name) == kind and kind in SUMS:
+            settings, steady = SUMS[kind]
+            asked = [run["fingerprint"]["judges"][name] for run in runs]
+            for key in (key for key in settings if asked[0].get(key) != asked[1].get(key)):
+                both = f"`{key}` {asked[0].get(key)} and {asked[1].get(key)}"
+                found[name] = f"the scale differs ({both}): compare {name}.{steady} instead"
+    for jury, how in runs[0].get("config", {}).get("combine", {}).items():
+        if parts := [part for part in how["of"] if part in found]:
+            found[jury] = f"the scale of {', '.join(parts)} differs"
+    return found
 
 
 def _coverage(key: Key, *sides: _Side) -> CoverageChange:

@@ -11,6 +11,7 @@ alarm does not grow with their number.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -150,6 +151,9 @@ def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     }
     if wanted := [row for row, both in names.items() if name in both]:
         return wanted
+    for scorer, why in differences.rescaled.items():
+        if re.match(rf"{re.escape(scorer)}([.#]|$)", name):
+            raise UserError(f"--fail-if-lower {name}: {why}")
     scales = {scale for both in names.values() for scale in both}
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 

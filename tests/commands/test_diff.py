@@ -336,6 +336,25 @@ def test_a_scorer_that_only_one_run_has_is_a_mistake(bench):
             bench.diff("a", "half", name)
 
 
+def test_means_on_two_scales_are_not_compared(bench):
+    def scorers(found: Diffed) -> set[str]:
+        return {row.scorer for row in found.differences.means}
+
+    for levels in (3, 9):
+        bench.run(f"levels-{levels}", judges={"synthetic": {"levels": levels}, "geval": {}},
+                  combine={"jury": {"of": ["synthetic", "geval"]}}, select=[])  # fmt: skip
+    found = bench.diff("levels-3", "levels-9", "synthetic.ordinal", "geval")
+    assert {"synthetic", "jury"} & scorers(found) == set()
+    assert {"synthetic.ordinal", "geval"} <= scorers(found)
+    assert {"synthetic", "jury"} <= scorers(bench.diff("levels-3", "levels-3"))
+    why = "the scale differs (`levels` 3 and 9): compare synthetic.ordinal instead"
+    assert f"warning    synthetic: {why}\nwarning    jury: the scale of synthetic" in found.text
+    for name in ("synthetic", "synthetic.fluency"):
+        with pytest.raises(UserError) as caught:
+            bench.diff("levels-3", "levels-9", name)
+        assert str(caught.value) == f"--fail-if-lower {name}: {why}"
+
+
 def test_the_command(bench, capsys):
     a, b = (str(bench.folder / name) for name in "ab")
     first, second = (table(bench.folder / name) for name in "ab")
