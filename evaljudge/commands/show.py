@@ -29,7 +29,6 @@ from evaljudge.text import counted, harmless, one_line
 
 FOLDED = 6  # lines of a source, a reference or a note that are shown; `--full` shows all
 LABEL = 11  # the columns of the words that lines begin with
-PEOPLE = "people"
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
 
 
@@ -43,6 +42,7 @@ class ShownDocument(Shown):
     briefs: Mapping[str, Sequence[Brief]]
     """The document's briefs by kind of judge; read only where a system is named."""
     critiques: Sequence[Critique] = ()  # of the scores
+    people: str = "people"  # what the ratings are called
 
     @property
     def text(self) -> str:
@@ -110,7 +110,7 @@ class ShownDocument(Shown):
             cells = [values.get((candidate.system, *key)) for key in keys]
             cells += [candidate.ratings.get(axis) for axis in self._rated_axes]
             rows.append([candidate.system, *map(cell, cells)])
-        names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
+        names = [*keys, *((self.people, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield Table("", ["system", *heads], rows, "l" + "r" * len(heads))
         if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
@@ -132,7 +132,7 @@ class ShownDocument(Shown):
             for score in scores
         ]
         rows += [
-            [PEOPLE, axis, cell(candidate.ratings[axis]), NONE, ""] for axis in self._rated_axes
+            [self.people, axis, cell(candidate.ratings[axis]), NONE, ""] for axis in self._rated_axes
         ]
         if rows:
             heads = ["scorer", "axis", "score", "doubt", "unscored because"]
@@ -195,7 +195,10 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     critiques = output.critiques(scores)
-    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques)
+    is_people = run.get("config", {}).get("rated_by", "people") == "people"
+    return ShownDocument(
+        wanted, case, judges, scores, verdicts, briefs, critiques, "people" if is_people else "rated"
+    )
 
 
 def shown_critique(head: str, why: Critique) -> str:

@@ -37,7 +37,7 @@ from evaljudge.text import LONG, columns, counted, fitted, one_line
 MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS, GRAVEST = 3, 6, 3
 TITLE = "Systems, and how far to trust what the scorer says of them"
-MEANING = "Agreement: 0 is chance, 1 is people's own order."
+MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
 _OUTER_LINES = 8
 """What was scored; coverage; an empty line; where the report and the scores lie; `show`; `--full`;

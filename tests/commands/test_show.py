@@ -76,6 +76,11 @@ def test_a_notebook_shows_the_tables_and_no_markup_of_strangers(run):
     assert "<script>" not in page and "<td>mute</td>" in page
 
 
+def test_ratings_of_no_people_are_not_called_theirs(run):
+    found = replace(show_text(ShowOptions(str(run), doc_id="d7")), people="rated")
+    assert "rated fluency" in found.text and "people" not in found.text
+
+
 def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     text = shown(run, "--doc", "d39", "--system", "A", "--axis", "fluency", capsys=capsys)
     for words in (
