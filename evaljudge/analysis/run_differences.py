@@ -201,7 +201,9 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
         rescaled=rescaled,
         coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
-        means=list(_means([key for key in shared if key[0].partition("#")[0] not in rescaled], *both)),
+        means=list(
+            _means([key for key in shared if key[0].partition("#")[0] not in rescaled], *both)
+        ),
         agreement=list(_agreement(shared, *both, seed)),
         selections=[
             _selection(name, (first, second), both) for name in sorted(names[0] & names[1])

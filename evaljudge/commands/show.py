@@ -132,7 +132,8 @@ class ShownDocument(Shown):
             for score in scores
         ]
         rows += [
-            [self.people, axis, cell(candidate.ratings[axis]), NONE, ""] for axis in self._rated_axes
+            [self.people, axis, cell(candidate.ratings[axis]), NONE, ""]
+            for axis in self._rated_axes
         ]
         if rows:
             heads = ["scorer", "axis", "score", "doubt", "unscored because"]
@@ -197,7 +198,14 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     critiques = output.critiques(scores)
     is_people = run.get("config", {}).get("rated_by", "people") == "people"
     return ShownDocument(
-        wanted, case, judges, scores, verdicts, briefs, critiques, "people" if is_people else "rated"
+        wanted,
+        case,
+        judges,
+        scores,
+        verdicts,
+        briefs,
+        critiques,
+        "people" if is_people else "rated",
     )
 
 
