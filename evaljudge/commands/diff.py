@@ -216,11 +216,13 @@ def _table(
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    shown = [
-        [row["key"]]
-        + [json.dumps(row[side], ensure_ascii=False) if side in row else "absent" for side in SIDES]
-        for row in rows
-    ]
+    def value(row: Mapping[str, Any], side: str) -> str:
+        if side not in row:
+            return "absent"
+        is_axis = row["key"].startswith("task.axes.") and len(row) == 2  # of the key and one side
+        return "there" if is_axis else json.dumps(row[side], ensure_ascii=False)
+
+    shown = [[row["key"], *(value(row, side) for side in SIDES)] for row in rows]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
 
 
@@ -237,13 +239,13 @@ def _corpus(corpus: CorpusChange) -> Iterator[Block]:
     yield from _table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
         named = ", ".join(" by ".join(text.values()) for text in corpus.changed)
-        yield f"not the same: {one_line(named)}"
+        yield f"not the same: {one_line(named, LONG)}"
 
 
 def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
     for side, names in zip("AB", sides, strict=True):
         if names:
-            yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
+            yield f"\n{what} only in {side}: {one_line(', '.join(names), LONG)}"
 
 
 def _coverage(differences: RunDifferences) -> Iterator[Table]:
@@ -321,7 +323,7 @@ def _selections(differences: RunDifferences) -> Iterator[str]:
                     for scale, two in flip["values"].items()
                 )
                 text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"
-                yield f"           only in {name}: {one_line(text)}"
+                yield f"           only in {name}: {one_line(text, LONG)}"
 
 
 def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[Table]:

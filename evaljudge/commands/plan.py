@@ -27,6 +27,7 @@ RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 COUNTED_FROM = {"configuration", "study", "settings", "engine", "model", "out", "briefs", "corpus"}
 """Topics: after an error in any of them there is nothing to count."""
+HIDING = "More mistakes may show when these are corrected."
 HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
 EXACT = "Asks and prompt tokens are exact: every brief is there."
 FURTHER = (
@@ -72,7 +73,8 @@ class Planned(Shown):
 
     @property
     def text(self) -> str:
-        return "".join(f"{line}\n" for line in (*self.problems, *self.counts))
+        more = [HIDING] if self.exit_code and not self.counts else []
+        return "".join(f"{line}\n" for line in (*self.problems, *more, *self.counts))
 
 
 def plan_of(wanted: PlanOptions) -> Planned:

@@ -189,6 +189,10 @@ def test_settings_are_said_once_by_their_keys(bench):
     assert re.search(r'^model.name +"m" +"n"$', whole.text, re.MULTILINE)
     assert re.search(r'^metrics.chars +absent +{"metric": "chrf"', whole.text, re.MULTILINE)
     assert "metrics.words" not in whole.text
+    bench.run("e", axes=["fluency", "coherence"], model="m" * 300)
+    text = bench.diff("a", "e").text
+    assert re.search(r"^task.axes.coherence +absent +there$", text, re.MULTILINE)
+    assert "m" * 300 in text, "in a pipe, nothing is cut"
 
 
 def test_secrets_are_not_shown(bench):
