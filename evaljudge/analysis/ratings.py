@@ -178,14 +178,13 @@ class _Collected:
             by_rater = self.found.setdefault((text, axis), {})
             before, place = by_rater.setdefault(rater, (value, row.place))
             if before != value:
-                folded = {column.casefold(): column for column in row.fields}
-                near = [] if RATER in folded.values() else get_close_matches(RATER, folded, n=1)
-                meant = (
-                    f"no column `{RATER}`: did you mean that by {shown(folded[n])}?" for n in near
+                near = (c for c in row.fields if c.casefold().startswith(RATER))
+                lost = (
+                    "" if RATER in row.fields else "".join(f"; {_advice(c, [RATER])}" for c in near)
                 )
                 raise UserError(
                     f"{row.place}: {shown(rater)} gives {axis} {value:g}, and {before:g} to the "
-                    f"same text at {place}: {next(meant, 'leave one of them empty')}"
+                    f"same text at {place}: leave one of them empty{lost}"
                 )
 
     def texts(self) -> dict[Text, RatedText]:

@@ -136,12 +136,12 @@ def _lines(
     throughput: float | None,
     card: Card | None,
     thinks: bool,
-    further: FurtherRatings,
+    files: FurtherRatings,
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
     texts = counted(plans[0].candidates, "text", "texts")
     yield f"{counted(plans[0].cases, 'document', 'documents')}, {texts}"
-    more = Counter(axis for rated in further.texts.values() for axis in rated.ratings)
+    more = Counter(axis for rated in files.texts.values() for axis in rated.ratings)
     said = f"rated by {one_line(job.config.rated_by)}: {_rated(plans[0].rated)}"
     yield f"{said}; in the files of `ratings`: {_rated(more)}" if more else said
     if not job.judges:

@@ -190,11 +190,6 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     return f"{whose}: {_listed(best)}"
 
 
-def stand_in(findings: Findings) -> str:
-    is_people = findings.rated_by == "people"
-    return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
-
-
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
     """Places of round numbers in between, which are 1, 2 or 5 times a power of ten apart."""
     if low == high:

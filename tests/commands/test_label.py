@@ -574,5 +574,5 @@ def test_one_rater_with_two_minds_is_refused(loop):
     rows = text.splitlines()
     again = rows[1].replace(",4,", ",5,")
     Path(folder, "unread.csv").write_text("\n".join([*rows, again]))
-    with pytest.raises(UserError, match="no column `rater`: did you mean that by 'Rater'\\?"):
+    with pytest.raises(UserError, match="empty; column 'Rater' is not read: did you mean 'rater'"):
         loop.report("unread.csv")
