@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -370,6 +370,11 @@ def _other_names(select: list[Selection]) -> list[Selection]:
 
 
 class Config(Settings):
+    homes: ClassVar[Mapping[str, str]] = {
+        "levels": "judges.synthetic.levels",
+        "limit": "evaljudge run --limit",
+        "until": "evaljudge run --until",
+    }
     corpus: CorpusConfig = Field(description=CORPUS)
     out: PathName = Field(description="the folder or URI where everything that a run makes goes")
     task: PathName = "summary"

@@ -11,6 +11,7 @@ in YAML is read as the text that it is written as.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -42,6 +43,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
     shorthand: ClassVar[str] = ""
     """The key that a text or a list stands for where a mapping is expected."""
+    homes: ClassVar[Mapping[str, str]] = {}
+    """Where keys belong that are no fields here."""
 
     @model_validator(mode="before")
     @classmethod
@@ -179,8 +182,12 @@ def _complaint(
         inner = {name: _model_at(model, [name]) for name in model.model_fields}
         homes = [n for n, at in inner.items() if at and at is not model and last in at.model_fields]
         text = unknown("key", key[-1], model.known_keys())
-        if homes:  # it stands one level too high
-            text = f"unknown key {last!r}: did you mean '{homes[0]}.{last}'?"
+        home = f"{homes[0]}.{last}" if homes else model.homes.get(str(last))
+        if home:  # it stands one level too high
+            text = f"unknown key {last!r}: did you mean {home!r}?"
+        elif model is not kind and not get_close_matches(str(last), model.known_keys()):
+            near = get_close_matches(str(last), kind.known_keys(), 1, 0.8)  # or too low
+            text = f"unknown key {last!r}: did you mean {near[0]!r}, at the top?" if near else text
         at = at.rpartition(".")[0]
     elif mistake["type"] == "missing" and model:
         text = ": ".join(filter(None, [text, model.model_fields[str(last)].description]))

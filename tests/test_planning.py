@@ -79,6 +79,14 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config):
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
 
 
+def test_ratings_in_files_are_counted_and_what_is_not_read_is_said(config, tmp_path):
+    (tmp_path / "r.csv").write_text("doc_id,system,fluency,relevence\nd,A,4,3\nd,B,2,\n")
+    given = config | {"ratings": str(tmp_path / "r.csv")}
+    said = planned_text(given, engines=ScriptedEngines())
+    assert "\nrated by people: none; in the files of `ratings`: fluency 2\n" in said
+    assert "r.csv: column 'relevence' is not read: did you mean 'relevance'?" in said
+
+
 def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_path):
     """Between a perfect prefix cache and none; no rate, no sum."""
     priced = config | {"workers": {"price_per_gpu_hour": 3600, "currency": "EUR"}}

@@ -176,6 +176,11 @@ def test_a_log_speaks_each_period_whatever_happens():
         assert stream.wait_for("judged 2/9 documents")
         log.event(committed("judge", 3))
         assert stream.wait_for("judged 3/9 documents")
+        log.event(committed("judge", 6, 1))
+        assert stream.wait_for("; took ")
+        time.sleep(0.05)
+        log.done()
+    assert stream.getvalue().count("; took ") == 1
     said = stream.getvalue()
     time.sleep(0.05)
     assert stream.getvalue() == said

@@ -41,8 +41,12 @@ from evaljudge.decisions.differences import (
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import count
+from evaljudge.storage import judge_kinds
 
 FEW_NAMED = 5
+SUMS = {"synthetic": ("levels", "ordinal"), "roles": ("dynamic static", "mean")}
+"""Kinds of judges whose own score is a sum, with what its range grows with; and a score whose range
+is always the same."""
 Row = Mapping[str, Any]
 Maybe = float | None
 
@@ -133,6 +137,7 @@ class RunDifferences:
     settings: Sequence[Row]  # each a `key`, and its value in each run that has it
     corpus: CorpusChange
     scorers: tuple[Sequence[Key], Sequence[Key]]  # the scorers and axes that only one run has
+    rescaled: Mapping[str, str]  # scorers whose range is another, and why: no means are compared
     coverage: Sequence[CoverageChange]
     means: Sequence[MeanChange]
     agreement: Sequence[AgreementDifference]
@@ -184,16 +189,21 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
     scales = [set(side.keys) for side in sides]
     names = [set(selections(run)) for run in (first, second)]
     corpus = _corpus(*sides, texts)
-    warnings = [*first.warnings, *second.warnings, *_warnings(corpus)]
+    settings = settings_differences(first, second, list(map(signatures, (first, second))))
+    rescaled = _rescaled(settings, first.about)
+    steady = [key for key in shared if key[0].partition("#")[0] not in rescaled]
+    other_scales = [f"{scorer}: {why}" for scorer, why in rescaled.items()]
+    warnings = [*first.warnings, *second.warnings, *_warnings(corpus), *other_scales]
     return RunDifferences(
         first=first.out,
         second=second.out,
         warnings=list(dict.fromkeys(warnings)),
-        settings=settings_differences(first, second, list(map(signatures, (first, second)))),
+        settings=settings,
         corpus=corpus,
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
+        rescaled=rescaled,
         coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
-        means=list(_means(shared, *both)),
+        means=list(_means(steady, *both)),
         agreement=list(_agreement(shared, *both, seed)),
         selections=[
             _selection(name, (first, second), both) for name in sorted(names[0] & names[1])
@@ -237,6 +247,23 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
         )
     if not corpus.texts:
         yield "no text is in both runs, so no scores can be compared"
+
+
+def _rescaled(settings: Sequence[Row], about: Row) -> dict[str, str]:
+    kinds, config, found = judge_kinds(about), about.get("config", {}), dict[str, str]()
+    for row in settings:
+        _, name, key = f"..{row['key']}".rsplit(".", 2)
+        grows_with, steady = SUMS.get(kinds.get(name, ""), ("", ""))
+        if key in grows_with.split():
+            both = f"`{key}` {row.get('first')} and {row.get('second')}"
+            found[name] = f"the scale differs ({both}): compare {name}.{steady} instead"
+    juries = {jury: how["of"] for jury, how in config.get("combine", {}).items()}
+    if cascade := config.get("cascade"):
+        juries["cascade"] = [cascade["first"], cascade["then"]]
+    for jury, parts in juries.items():
+        if lost := [part for part in parts if part in found]:
+            found[jury] = f"the scale of {', '.join(lost)} differs"
+    return found
 
 
 def _coverage(key: Key, *sides: _Side) -> CoverageChange:

@@ -3,7 +3,7 @@ folder that the environment variable EVALJUDGE_CLI names, or of an installed pac
 in the group `evaljudge.cli`.
 
 Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds,
-5 a cap of `most` is reached.
+5 a cap of `most` is reached, 130 or 143 stopped by a signal.
 """
 
 import inspect
@@ -59,7 +59,8 @@ def app() -> typer.Typer:
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
-        "reached. Documentation: docs/ of a clone, or by `evaljudge files cluster DIR`.",
+        "reached; 130 interrupted (Ctrl-C); 143 terminated. Documentation: docs/ of a clone, or by "
+        "`evaljudge files cluster DIR`.",
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):

@@ -11,6 +11,7 @@ alarm does not grow with their number.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -153,6 +154,9 @@ def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     }
     if wanted := [row for row, both in names.items() if name in both]:
         return wanted
+    for scorer, why in differences.rescaled.items():
+        if re.match(rf"{re.escape(scorer)}([.#]|$)", name):
+            raise UserError(f"--fail-if-lower {name}: {why}")
     scales = {scale for both in names.values() for scale in both}
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
@@ -215,11 +219,13 @@ def _table(
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    shown = [
-        [row["key"]]
-        + [json.dumps(row[side], ensure_ascii=False) if side in row else "absent" for side in SIDES]
-        for row in rows
-    ]
+    def value(row: Mapping[str, Any], side: str) -> str:
+        if side not in row:
+            return "absent"
+        is_axis = row["key"].startswith("task.axes.") and len(row) == 2  # of the key and one side
+        return "there" if is_axis else json.dumps(row[side], ensure_ascii=False)
+
+    shown = [[row["key"], *(value(row, side) for side in SIDES)] for row in rows]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
 
 
@@ -236,13 +242,13 @@ def _corpus(corpus: CorpusChange) -> Iterator[Block]:
     yield from _table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
         named = ", ".join(" by ".join(text.values()) for text in corpus.changed)
-        yield f"not the same: {one_line(named)}"
+        yield f"not the same: {one_line(named, LONG)}"
 
 
 def _only(what: str, sides: Sequence[Sequence[str]]) -> Iterator[str]:
     for side, names in zip("AB", sides, strict=True):
         if names:
-            yield f"\n{what} only in {side}: {one_line(', '.join(names))}"
+            yield f"\n{what} only in {side}: {one_line(', '.join(names), LONG)}"
 
 
 def _coverage(differences: RunDifferences) -> Iterator[Table]:
@@ -320,7 +326,7 @@ def _selections(differences: RunDifferences) -> Iterator[str]:
                     for scale, two in flip["values"].items()
                 )
                 text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"
-                yield f"           only in {name}: {one_line(text)}"
+                yield f"           only in {name}: {one_line(text, LONG)}"
 
 
 def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[Table]:

@@ -313,10 +313,10 @@ class StudyOptions(OfConfig):
 
 
 class PlanOptions(OfConfig):
-    """List all mistakes of a configuration, and count what a run or a study still has to ask.
+    """List the mistakes of a configuration, and count what a run or a study still has to ask.
 
-    It counts questions and tokens. No model is loaded and nothing is written. The exit code is 2
-    if there is an error.
+    A mistake may hide others. No model is loaded and nothing is written. The exit code is 2 if
+    there is an error.
 
     Example: evaljudge plan config.yaml --throughput 20000
     """

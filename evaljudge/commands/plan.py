@@ -1,11 +1,13 @@
 """`evaljudge plan`: what is wrong with a configuration, then what is left to ask, as a table."""
 
 import gc
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
+from evaljudge.analysis.ratings import FurtherRatings
 from evaljudge.commands.options import PlanOptions, Shown
 from evaljudge.commands.problems import Problem, Problems, jobs_of, look_at_corpus
 from evaljudge.config import load_config
@@ -25,6 +27,7 @@ RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 COUNTED_FROM = {"configuration", "study", "settings", "engine", "model", "out", "briefs", "corpus"}
 """Topics: after an error in any of them there is nothing to count."""
+HIDING = "More mistakes may show when these are corrected."
 HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
 EXACT = "Asks and prompt tokens are exact: every brief is there."
 FURTHER = (
@@ -70,7 +73,8 @@ class Planned(Shown):
 
     @property
     def text(self) -> str:
-        return "".join(f"{line}\n" for line in (*self.problems, *self.counts))
+        more = [HIDING] if self.exit_code and not self.counts else []
+        return "".join(f"{line}\n" for line in (*self.problems, *more, *self.counts))
 
 
 def plan_of(wanted: PlanOptions) -> Planned:
@@ -104,7 +108,7 @@ def planned(
                 jobs = [as_begun(job) for job in jobs]
                 plans = _plans(jobs, [run.label for run in runs])
                 thinks = any(source.thinking for job in jobs for source in job.sources)
-                lines = _lines(plans, jobs[0], throughput, card, thinks)
+                lines = _lines(plans, jobs[0], throughput, card, thinks, problems.further)
                 counts = [*lines, *_money(plans, jobs)]
                 for job, (_, plan) in zip(jobs, plans, strict=True):
                     with problems.looking_at("out"):
@@ -132,12 +136,14 @@ def _lines(
     throughput: float | None,
     card: Card | None,
     thinks: bool,
+    files: FurtherRatings,
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
     texts = counted(plans[0].candidates, "text", "texts")
     yield f"{counted(plans[0].cases, 'document', 'documents')}, {texts}"
-    rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in plans[0].rated.items())
-    yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
+    more = Counter(axis for rated in files.texts.values() for axis in rated.ratings)
+    said = f"rated by {one_line(job.config.rated_by)}: {_rated(plans[0].rated)}"
+    yield f"{said}; in the files of `ratings`: {_rated(more)}" if more else said
     if not job.judges:
         yield "The configuration names no judge: no model is asked, so there is no cost to plan."
         return
@@ -176,6 +182,10 @@ def _lines(
         yield from _cost(plans, job, throughput)
     elif job.price.by_hour:
         yield NO_RATE
+
+
+def _rated(by_axis: Mapping[str, int]) -> str:
+    return ", ".join(f"{one_line(axis)} {n:,}" for axis, n in by_axis.items()) or "none"
 
 
 def _money(labelled: Sequence[tuple[str, Plan]], jobs: Sequence[Job]) -> Iterator[str]:

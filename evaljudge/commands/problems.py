@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Any, Literal, cast
 
 from evaljudge.agreement.rated import nearly_same
+from evaljudge.analysis.ratings import FurtherRatings
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
@@ -43,6 +44,8 @@ class Problem:
 
 
 class Problems(list[Problem]):
+    further = FurtherRatings()  # of the files that `ratings` names
+
     def add(self, level: Level, topic: str, said: str) -> None:
         if said not in [problem.said for problem in self]:  # a study's runs share much
             self.append(Problem(level, topic, said))
@@ -90,7 +93,10 @@ def jobs_of(
                 look()
         for name, read in files_of_report(job).items():
             with problems.looking_at(name):
-                read()
+                if isinstance(found := read(), FurtherRatings):
+                    problems.further = found
+                    for warning in found.warnings:
+                        problems.add("warning", name, warning)
         if is_on_a_cluster():  # without one, Ray would be started here, which says little of it
             sizes = [source.gpus_per_engine for source in job.sources]
             with problems.looking_at("workers"), job.executor.check(sizes):

@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from evaljudge.commands.given import refuse_unknown, unknown_document
@@ -28,7 +28,6 @@ from evaljudge.text import counted, harmless, one_line
 
 FOLDED = 6  # lines of a source, a reference or a note that are shown; `--full` shows all
 LABEL = 11  # the columns of the words that lines begin with
-PEOPLE = "people"
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
 
 
@@ -42,6 +41,7 @@ class ShownDocument(Shown):
     briefs: Mapping[str, Sequence[Brief]]
     """The document's briefs by kind of judge; read only where a system is named."""
     critiques: Sequence[Critique] = ()  # of the scores
+    config: Mapping[str, Any] = field(default_factory=dict)  # the run's
 
     @property
     def text(self) -> str:
@@ -84,6 +84,18 @@ class ShownDocument(Shown):
         return None if self.wanted.full else FOLDED
 
     @property
+    def _people(self) -> str:
+        return "people" if self.config.get("rated_by", "people") == "people" else "rated"
+
+    def _by_rater(self, axis: str, each: Sequence[float]) -> str:
+        """Each with the name of its column, where there is one for each rater."""
+        fields = self.config.get("corpus", {}).get("columns", {})
+        columns = sorted(f"{name} " for name, to in fields.items() if to == f"ratings.{axis}")
+        names = columns if len(columns) > 1 else [""] * len(each)
+        shown = (NONE if n != n else f"{n:g}" for n in each)
+        return ", ".join(map("".join, zip(names, shown, strict=False)))
+
+    @property
     def _rated_axes(self) -> list[str]:
         axes = dict.fromkeys(axis for candidate in self._candidates for axis in candidate.ratings)
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
@@ -100,7 +112,7 @@ class ShownDocument(Shown):
             cells = [values.get((candidate.system, *key)) for key in keys]
             cells += [candidate.ratings.get(axis) for axis in self._rated_axes]
             rows.append([candidate.system, *map(cell, cells)])
-        names = [*keys, *((PEOPLE, axis) for axis in self._rated_axes)]
+        names = [*keys, *((self._people, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield Table("", ["system", *heads], rows, "l" + "r" * len(heads))
         if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
@@ -122,7 +134,8 @@ class ShownDocument(Shown):
             for score in scores
         ]
         rows += [
-            [PEOPLE, axis, cell(candidate.ratings[axis]), NONE, ""] for axis in self._rated_axes
+            [self._people, axis, cell(candidate.ratings[axis]), NONE, ""]
+            for axis in self._rated_axes
         ]
         if rows:
             heads = ["scorer", "axis", "score", "doubt", "unscored because"]
@@ -131,7 +144,7 @@ class ShownDocument(Shown):
             yield Table("", heads[:shown], kept, "llrrl"[:shown])
         if candidate.raters:
             raters = {
-                axis: ", ".join(NONE if n != n else f"{n:g}" for n in each)
+                axis: self._by_rater(axis, each)
                 for axis, each in candidate.raters.items()
                 if self.wanted.axis in (None, axis)
             }
@@ -185,7 +198,8 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     critiques = output.critiques(scores)
-    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques)
+    config = run.get("config", {})
+    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques, config)
 
 
 def shown_critique(head: str, why: Critique) -> str:

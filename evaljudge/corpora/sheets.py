@@ -200,7 +200,10 @@ def _csv_rows(file: str) -> Iterator[Row]:
     first = [cell.strip() for cell in next(records, ("", []))[1]]
     header = AS_THEY_ARE.header(first, file)
     if not {LABEL, "doc_id"} & set(header):
-        raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
+        missing = (
+            f"its header names neither `{LABEL}` nor `doc_id`, which the corpus needs then, too"
+        )
+        raise UserError(f"{file}: {missing}")
     for place, cells in records:
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")

@@ -123,7 +123,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         for system in row.systems[:MOST_SYSTEMS]
     ]
     gained = [
-        f"The jury agrees better with people without {lost.scorer}: "
+        f"The jury agrees better with {findings.rated_by} without {lost.scorer}: "
         f"+{bracketed(lost.gain, lost.low, lost.high)}."
         for lost in findings["jury"]
         if (lost.combination, lost.axis, lost.level) == (row.scorer, row.axis, "sample")
@@ -190,11 +190,6 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     return f"{whose}: {_listed(best)}"
 
 
-def stand_in(findings: Findings) -> str:
-    is_people = findings.rated_by == "people"
-    return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
-
-
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
     """Places of round numbers in between, which are 1, 2 or 5 times a power of ten apart."""
     if low == high:
@@ -217,32 +212,35 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
     """What stands under the answer, and whether agreement is shown; None: too little is known."""
     if not findings.rated:
         return NOTHING_RATED, None
-    row = _agreement_of(findings, headline, "sample")
+    row, whom = _agreement_of(findings, headline, "sample"), findings.rated_by
     if row is None:
-        text = f"Not compared with people within documents: {_why_not(findings, headline)}."
+        text = f"Not compared with {whom} within documents: {_why_not(findings, headline)}."
         if pooled := _agreement_of(findings, headline, "summary"):
             text += f" Across all texts (summary level): {estimate(pooled)}."
         return text, None
     if only(row.level, row.n):
-        return f"Rated too little to say how far it agrees with people: {estimate(row)}.", None
+        alike = counted(row.skipped, "further one has", "further ones have")
+        left = f"; {alike} nothing to rank" if row.skipped else ""
+        text = f"Rated too little to say how far it agrees with {whom}: {estimate(row)}{left}."
+        return text, None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
     if chosen is not None:
         row = replace(row, low=chosen.low, high=chosen.high)
     value = estimate(row)
     if row.low is None or row.high is None:
-        text = f"Agreement with people within documents, without an interval: {value} (Spearman)."
+        text = f"Agreement with {whom} within documents, without an interval: {value} (Spearman)."
         return text, None
     if row.high < 0:
-        return f"Orders texts against people: {value} (Spearman, within documents).", False
+        return f"Orders texts against {whom}: {value} (Spearman, within documents).", False
     if row.low <= 0:
-        return f"No agreement with people is shown: {value} (Spearman, within documents).", False
+        return f"No agreement with {whom} is shown: {value} (Spearman, within documents).", False
     if chosen is None:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
-        return f"Agrees{a_little} with people within documents: {value} (Spearman).", True
+        return f"Agrees{a_little} with {whom} within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
     others = f"Not significantly below it: {_listed(close)}." if close else "All others agree less."
     return (
-        f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
+        f"The highest agreement with {whom} of the {chosen.chosen} scorers compared: {value} "
         f"(Spearman, within documents; the interval is widened for the choice). {others}"
     ), True
 
@@ -250,7 +248,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
 def _by_length(findings: Findings, headline: Headline) -> Iterator[str]:
     """Where the length of a text agrees better with people than the metric that leads."""
     row = _agreement_of(findings, headline, "sample")
-    if row is not None and headline.ranking.axis == ANY_AXIS:
+    if row and not only(row.level, row.n) and headline.ranking.axis == ANY_AXIS:
         for length in spearmans(findings, row.level):
             is_other = length.scorer in LENGTHS and length.scorer != row.scorer
             is_better = (length.value or 0.0) > (row.value or 0.0)
@@ -304,9 +302,10 @@ def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
 
 def warnings_line(findings: Findings) -> str:
     number, serious = len(findings.warnings), findings.serious
+    if serious and serious == number:
+        return counted(number, "serious warning", "serious warnings")
     line = counted(number, "warning", "warnings")
-    of = "" if number == 1 else f"{serious} of them "
-    return f"{line}, {of}serious" if serious else line
+    return f"{line}, {serious} of them serious" if serious else line
 
 
 # what has no score

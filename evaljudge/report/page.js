@@ -654,7 +654,7 @@ function putFirst(run, scale) {
   const said = make("p", `${nameOf(scale)}: `);
   said.append(make("strong", score?.textContent.trim() || "not scored"));
   const on = scale.axis === "*" ? ` on ${people?.dataset.axis}` : "";
-  if (people && people.textContent !== "–") said.append(harmless(`; people${on}: `), make("strong", people.textContent));
+  if (people && people.textContent !== "–") said.append(harmless(`; rating${on}: `), make("strong", people.textContent));
   const meaning = make("p", "", { className: "soft meaning", hidden: true });
   if (!run.matches(".beside")) sayMeaning(meaning, scale.scorer);  // another run may have another scale
   run.querySelector(":scope > .headline")?.replaceChildren(said, meaning);

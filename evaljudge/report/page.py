@@ -196,7 +196,6 @@ def _page(
             findings=findings,
             first=first,
             answers=first.answers(findings),
-            stand_in=first.stand_in(findings),
             strips=pictures.all_strips(findings),
             sampled=pictures.sampled_line(findings.spreads),
             people=list(pictures.people_pictures(findings)),

@@ -70,10 +70,10 @@ def people_pictures(findings: Findings) -> Iterator[Drawn]:
     for headline, spread in _drawn_spreads(findings):
         for rated in spread.people:
             if headline.axis in (rated.axis, ANY_AXIS):
-                yield _people_picture(spread, rated)
+                yield _people_picture(spread, rated, findings.rated_by)
 
 
-def _people_picture(spread: Spread, rated: BinnedRatings) -> Drawn:
+def _people_picture(spread: Spread, rated: BinnedRatings, raters: str) -> Drawn:
     merged = Counter[tuple[int, int]]()
     for at, rating, n in rated.counts:
         merged[_bin(spread, at), rating] += n
@@ -102,7 +102,7 @@ def _people_picture(spread: Spread, rated: BinnedRatings) -> Drawn:
     ends = max(spread.low, least), min(spread.high, most)
     is_one_scale = ends[0] < ends[1] and wide <= 2 * high
     return {
-        "title": f"{on_axis(spread.scorer, spread.axis)}, people on {rated.axis}",
+        "title": f"{on_axis(spread.scorer, spread.axis)}, {raters} on {rated.axis}",
         "x_ticks": ticks(spread.low, spread.high),
         "y_ticks": ticks(least, most),
         "cells": cells,

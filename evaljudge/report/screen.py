@@ -15,10 +15,11 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 from evaljudge.sections import Cell, Named, Table
-from evaljudge.text import columns, fitted, one_line
+from evaljudge.text import LONG, columns, fitted, one_line
 
 NARROWEST = 80  # a narrower terminal wraps the lines itself
 WIDEST_PROSE = 100  # for a sentence on a terminal
@@ -26,6 +27,7 @@ WIDEST_NAME = 24  # in a table that is too wide: in a list, and above a column o
 LEAST_WORDS = 14  # what a column of words keeps beside many columns
 LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "
+_whole = partial(one_line, longest=LONG)
 _COUNTED_ON = re.compile(r" \+\d+(?=  |$)", re.MULTILINE)
 
 
@@ -42,7 +44,7 @@ def wrapped(sentence: str) -> str:
 
 def on_screen(table: Table, least: int | None = None) -> str:
     """`least`: the columns of a terminal that every column of words keeps, if it needs them."""
-    lines = _cells(table, one_line)
+    lines = _cells(table, _whole)
     widths = _widest(lines)
     if _total(widths) <= width():
         return _aligned(lines, widths)
@@ -86,7 +88,7 @@ def _lines(table: Table) -> str:
         widths[max(words, key=lambda c: (widths[c] > columns(heads[c]), widths[c]))] -= 1
     rows = [
         [
-            one_line(cell) if isinstance(cell, str) else _listed(cell, room)
+            _whole(cell) if isinstance(cell, str) else _listed(cell, room)
             for cell, room in zip(row, widths, strict=True)
         ]
         for row in table.rows
@@ -110,13 +112,13 @@ def _widest(lines: Iterable[Sequence[str]]) -> list[int]:
 def _cells(table: Table, named: Callable[[str], str]) -> list[list[str]]:
     """Its lines, the heads first; `named`: how heads of figures and names in lists are shown."""
     sided = zip(table.heads, table.sides, strict=True)
-    heads = [one_line(head) if side == "l" else named(head) for head, side in sided]
+    heads = [_whole(head) if side == "l" else named(head) for head, side in sided]
     return [heads, *([_words(cell, named) for cell in row] for row in table.rows)]
 
 
 def _words(cell: Cell, shown: Callable[[str], str]) -> str:
     if isinstance(cell, str):
-        return one_line(cell)
+        return _whole(cell)
     return "; ".join(named.shown(shown(named.name)) for named in cell)
 
 

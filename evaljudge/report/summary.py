@@ -19,7 +19,7 @@ from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_ta
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import answers, spearmans, stand_in
+from evaljudge.report.first import answers, spearmans
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
@@ -37,7 +37,7 @@ from evaljudge.text import LONG, columns, counted, fitted, one_line
 MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS, GRAVEST = 3, 6, 3
 TITLE = "Systems, and how far to trust what the scorer says of them"
-MEANING = "Agreement: 0 is chance, 1 is people's own order."
+MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
 _OUTER_LINES = 8
 """What was scored; coverage; an empty line; where the report and the scores lie; `show`; `--full`;
@@ -236,8 +236,8 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
     hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
     last = [] if findings.rated else [hint]
     if any(answer.is_trusted is not None for answer in shown):
-        last = [MEANING, stand_in(findings)]
-    yield _Part([line for line in last if line])
+        last = [MEANING]
+    yield _Part(last)
 
 
 def _selected(findings: Findings, out: str) -> _Part:

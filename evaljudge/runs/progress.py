@@ -38,6 +38,7 @@ class Log(Watcher):
         self._stream, self._every, self._first = stream, every, first
         self._tally: ProgressTally | None = None
         self._now: object = "beginning"
+        self._ended: object = None  # the tally whose last line is said
         self._begun = self._since = time.monotonic()
         self._any, self._end = False, threading.Event()
         self._due = time.monotonic() + first
@@ -88,8 +89,10 @@ class Log(Watcher):
 
     def _progress(self) -> None:
         minutes, line = int((time.monotonic() - self._since) / A_MINUTE), f"{self._now}"
-        has_time = not minutes or "; took " in line
-        self._say(line + ("" if has_time else f" ({minutes:,} min so far)"))
+        is_last = "; took " in line
+        if not (is_last and self._now is self._ended):
+            self._say(line + ("" if is_last or not minutes else f" ({minutes:,} min so far)"))
+        self._ended = self._now if is_last else None
 
     def _say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)

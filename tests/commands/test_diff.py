@@ -191,6 +191,10 @@ def test_settings_are_said_once_by_their_keys(bench):
     assert re.search(r'^model.name +"m" +"n"$', whole.text, re.MULTILINE)
     assert re.search(r'^metrics.chars +absent +{"metric": "chrf"', whole.text, re.MULTILINE)
     assert "metrics.words" not in whole.text
+    bench.run("e", axes=["fluency", "coherence"], model="m" * 300)
+    text = bench.diff("a", "e").text
+    assert re.search(r"^task.axes.coherence +absent +there$", text, re.MULTILINE)
+    assert "m" * 300 in text, "in a pipe, nothing is cut"
 
 
 def test_secrets_are_not_shown(bench):
@@ -336,6 +340,25 @@ def test_a_scorer_that_only_one_run_has_is_a_mistake(bench):
     for name in ("direct.fluency", "direct"):
         with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
             bench.diff("a", "half", name)
+
+
+def test_means_on_two_scales_are_not_compared(bench):
+    def scorers(found: Diffed) -> set[str]:
+        return {row.scorer for row in found.differences.means}
+
+    for levels in (3, 9):
+        bench.run(f"levels-{levels}", judges={"synthetic": {"levels": levels}, "geval": {}},
+                  combine={"jury": {"of": ["synthetic", "geval"]}}, select=[])  # fmt: skip
+    found = bench.diff("levels-3", "levels-9", "synthetic.ordinal", "geval")
+    assert {"synthetic", "jury"} & scorers(found) == set()
+    assert {"synthetic.ordinal", "geval"} <= scorers(found)
+    assert {"synthetic", "jury"} <= scorers(bench.diff("levels-3", "levels-3"))
+    why = "the scale differs (`levels` 3 and 9): compare synthetic.ordinal instead"
+    assert f"warning    synthetic: {why}\nwarning    jury: the scale of synthetic" in found.text
+    for name in ("synthetic", "synthetic.fluency"):
+        with pytest.raises(UserError) as caught:
+            bench.diff("levels-3", "levels-9", name)
+        assert str(caught.value) == f"--fail-if-lower {name}: {why}"
 
 
 def test_the_command(bench, capsys):

@@ -570,3 +570,9 @@ def test_one_rater_with_two_minds_is_refused(loop):
         f"{folder}/one.csv:3: leave one of them empty"
     )
     assert loop.report(one, one).findings.rated == 4
+    text = Path(folder, one).read_text(encoding="utf-8-sig").replace("rater", "Rater")
+    rows = text.splitlines()
+    again = rows[1].replace(",4,", ",5,")
+    Path(folder, "unread.csv").write_text("\n".join([*rows, again]))
+    with pytest.raises(UserError, match="empty; column 'Rater' is not read: did you mean 'rater'"):
+        loop.report("unread.csv")

@@ -71,6 +71,7 @@ def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(changes, 
     first, *rest = found.text.splitlines()
     assert first.startswith("error: ")
     assert (found.exit_code, any("6 documents" in line for line in rest)) == (2, is_counted)
+    assert (rest[-1] == "More mistakes may show when these are corrected.") is not is_counted
 
 
 RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}

@@ -76,6 +76,13 @@ def test_a_notebook_shows_the_tables_and_no_markup_of_strangers(run):
     assert "<script>" not in page and "<td>mute</td>" in page
 
 
+def test_ratings_of_no_people_are_not_called_theirs(run):
+    found = replace(
+        show_text(ShowOptions(str(run), doc_id="d7")), config={"rated_by": "true levels"}
+    )
+    assert "rated fluency" in found.text and "people" not in found.text
+
+
 def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     text = shown(run, "--doc", "d39", "--system", "A", "--axis", "fluency", capsys=capsys)
     for words in (
@@ -91,6 +98,10 @@ def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     assert rated[:3] == ["people", "fluency", "3.500"]
     assert re.search(r"^fluency +3, 4$", text, re.MULTILINE)
     assert "coherence" not in text
+    columns = dict.fromkeys(("cara", "ben", "dan"), "ratings.fluency")
+    found = show_text(ShowOptions(str(run), doc_id="d39", system="A"))
+    named = replace(found, config={"corpus": {"columns": columns}}).text
+    assert re.search(r"^fluency +ben 3, cara 4$", named, re.MULTILINE)
 
 
 def test_what_the_shown_numbers_are(run):

@@ -155,7 +155,7 @@ def test_an_open_text_begins_with_its_score_and_the_evidence(link, browser):
         open_first(page)
         assert page.locator("dialog .judged").first.bounding_box()["y"] < SCREEN["height"] / 2
         lines = page.locator("dialog .headline p").all_inner_texts()
-        assert re.fullmatch(r"synthetic · fluency: -?\d+\.\d{3}; people: \d", lines[0])
+        assert re.fullmatch(r"synthetic · fluency: -?\d+\.\d{3}; rating: \d", lines[0])
         assert lines[1] == page.text_content("#meaning")
         assert "from −15 (worse than all) to 15 (better than all)" in lines[1]
         total = lines[0].split(": ")[1].split(";")[0]

@@ -60,7 +60,7 @@ def test_people_stand_beside_a_scorer_without_axes(link, browser):
         assert page.input_value("#by-people") == FLUENCY
         page.locator("#list tbody a").first.click()
         page.wait_for_selector("dialog[open] .headline strong")
-        assert f"people on {FLUENCY}: " in page.text_content(".headline")
+        assert f"rating on {FLUENCY}: " in page.text_content(".headline")
         page.click("#close")
         choose(page, "#by-scorer", f"geval · {FLUENCY}")
         assert not page.is_visible("#by-people")
