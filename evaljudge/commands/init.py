@@ -152,6 +152,7 @@ def _columns(
         ColumnNames(changed := _changed(columns, changes, theirs.names), OPTIONS)
         columns = changed
         given.update(changes)
+        theirs.refuse_wide(path, given)
         _Seen(path, columns)
         return columns
 

@@ -298,6 +298,18 @@ def test_a_row_for_each_rater_is_refused_and_not_skipped():
     assert made(write("csv", [*as_rows(THEIRS), as_rows(THEIRS)[0]]))  # a row that came twice
 
 
+def test_a_column_for_each_system_is_not_read_as_one_system():
+    rows = [{"item": n, "document": f"Of {n}", "gpt4_summary": f"a {n}", "bart_summary": f"b {n}",
+             "gpt4_fluency": n, "session": 1} for n in range(3)]  # fmt: skip
+    file = write("csv", rows)
+    both = r"several columns look like texts \(`gpt4_summary`, `bart_summary`\): one column per"
+    with pytest.raises(UserError, match=both):
+        made(file)
+    no_system, others = made(file, column=["bart_summary=text"]).warnings
+    assert "no row has a `system`" in no_system and "look like ratings: `gpt4_fluency`; " in others
+    assert load_config("config.yaml").corpus.columns["item"] == "doc_id"
+
+
 def test_mostly_bad_rows_are_refused():
     rows = [row | {"model": ""} for row in as_rows(THEIRS)[1:]]
     with pytest.raises(UserError, match=r"most rows are bad \(5\): texts\.csv:3: system: is empty"):
