@@ -16,7 +16,7 @@ Parquet is read a batch at a time, and only the columns that mean something here
     candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
 
 There `ratings` may as well be a map. In every form they may be a JSON string or columns
-`ratings.coherence`, and a rating may be a list of numbers, one for each rater.
+`ratings.coherence`, and a rating may be one number for each rater, in a list or by name.
 """
 
 import csv
@@ -200,22 +200,22 @@ def _value(name: str, cell: str, separator: str) -> Any:
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
     if name == "references":
-        held = _list_or_text(cell)
+        held = _json_in(cell, "[")
         return held if isinstance(held, list) else [cell]
     return _rating(cell) if is_rating else cell
 
 
-def _list_or_text(cell: str) -> Any:
-    return json_or_text(cell) if cell.lstrip().startswith("[") else cell
+def _json_in(cell: str, *opening: str) -> Any:
+    return json_or_text(cell) if cell.lstrip().startswith(opening) else cell
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of numbers; rows.py refuses anything else. Python alone would
-    read `1_0` as ten, and digits of any script."""
+    """A number, or a JSON list or object of numbers; rows.py refuses anything else. Python alone
+    would read `1_0` as ten, and digits of any script."""
     try:
         return float(cell) if cell.isascii() and "_" not in cell else cell
     except ValueError:
-        return _list_or_text(cell)
+        return _json_in(cell, "[", "{")
 
 
 def read_parquet(
