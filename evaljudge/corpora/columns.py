@@ -141,8 +141,10 @@ class ColumnNames:
             if ours == AXIS:
                 raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
             if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
-                known = [*KNOWN_FIELDS, AXIS]
-                raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
+                said = unknown("field", ours, [*KNOWN_FIELDS, AXIS])
+                if theirs in KNOWN_FIELDS and "did you mean" not in said:
+                    said += f"; the other way round: {advice.columns({ours: theirs})}"
+                raise UserError(f"{advice.column(theirs, ours)}: {said}")
         self.advice = advice
         self._names, self._fields = names, dict(names)
         for theirs, field in names.items():

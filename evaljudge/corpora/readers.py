@@ -33,6 +33,7 @@ from evaljudge.corpora.rows import (
     KNOWN_FIELDS,
     LABEL,
     NOT_UTF8,
+    OF_RATER,
     RATER,
     SCORE_FIELDS,
     SURROGATE,
@@ -195,8 +196,12 @@ def _csv_fields(
 
 def _value(name: str, cell: str, separator: str) -> Any:
     is_rating = name.startswith(DOTTED)
-    if separator != "," and (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
-        cell = cell.replace(",", ".")
+    if (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
+        dotted = cell.replace(",", ".")
+        if is_rating and separator == ",":
+            remedy = f"write {dotted}, or separate the table by semicolons"
+            raise RefusedError(f"{shown(name.partition(OF_RATER)[0])} is {shown(cell)}: {remedy}")
+        cell = cell if separator == "," else dotted
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
     if name == "references":
