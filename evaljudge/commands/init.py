@@ -39,8 +39,8 @@ NO_MODEL, RIGHT = "none", "ok"
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
     "task": f"What are they ({', '.join(BUILT_IN)}, or a path to a task file)?",
-    "column": "Its columns:\n  {}, or write changes with commas, such as THEIRS=source (or doc_id, "
-    "system, text, references, context, ratings.AXIS; THEIRS= for one that is not to be read).",
+    "column": "Its columns:\n  {} changes with commas, such as THEIRS=source (or doc_id, system, "
+    "text, references, context, ratings.AXIS; THEIRS= for one that is not to be read).",
     "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, nano, the "
     "small one for trying things out, or none, for metrics alone)?",
     "judge": "By which judges ({}; several with commas)?",
@@ -164,10 +164,10 @@ def _columns(
         lacking = [field for field in NEEDED if not {field, "candidates"} & there]
         free = [*(name for name in theirs.names if name not in columns), *repeat("THEIRS", 2)]
         pairs = (f"`{name}={field}`" for name, field in zip(free, lacking, strict=False))
-        return f"needed: {named(lacking)}: write such as {', '.join(pairs)}" if lacking else ""
+        return f"needed: {named(lacking)}, such as {', '.join(pairs)}" if lacking else ""
 
     def about() -> str:
-        end = "Write" if needed() else "Press Enter if this is right"
+        end = "Write" if needed() else "Press Enter if this is right, or write"
         return "\n  ".join([*_as_read(columns, theirs), *filter(None, [needed()])]) + f"\n{end}"
 
     if ask is None or not theirs.names:
