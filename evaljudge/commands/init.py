@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -38,9 +39,8 @@ NO_MODEL, RIGHT = "none", "ok"
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
     "task": f"What are they ({', '.join(BUILT_IN)}, or a path to a task file)?",
-    "column": "Its columns: {}. Press Enter if this is right, or write changes with commas, such "
-    "as THEIRS=source (or doc_id, system, text, references, context, ratings.AXIS; THEIRS= for one "
-    "that is not to be read).",
+    "column": "Its columns:\n  {} changes with commas, such as THEIRS=source (or doc_id, system, "
+    "text, references, context, ratings.AXIS; THEIRS= for one that is not to be read).",
     "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, nano, the "
     "small one for trying things out, or none, for metrics alone)?",
     "judge": "By which judges ({}; several with commas)?",
@@ -79,20 +79,21 @@ class _Seen:
                 self.has_context |= bool(case.document.context)
             self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
-            rated = corpus.rated_on().items()
-        if not self.texts:
-            bad = f"; the first of its bad rows: {self.bad[0]}" if self.bad else ""
-            raise UserError(f"{path}: no text to judge is in it{bad}")
+            self.rated = corpus.rated_on()
         if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
             raise UserError(repeated)
         if self.bad_rows > self.texts:
-            raise UserError(f"{path}: most rows are bad ({self.bad_rows:,}): {self.bad[0]}")
+            most = "most" if self.texts else "all"
+            raise UserError(f"{path}: {most} rows are bad ({self.bad_rows:,}): {self.bad[0]}")
+        if not self.texts:
+            raise UserError(f"{path}: no text to judge is in it")
         self.sources = len(sources)
-        by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in rated)
+        by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
+        named = [system for system in systems if not re.fullmatch(r"text \d+", system)]
+        of = f" of {counted(len(named), 'system', 'systems')}" if named else ""
         self.summary = (
             f"{counted(self.documents, 'document', 'documents')} with "
-            f"{counted(self.texts, 'text', 'texts')} of "
-            f"{counted(len(systems), 'system', 'systems')}; people rated {by_people or 'nothing'}"
+            f"{counted(self.texts, 'text', 'texts')}{of}; people rated {by_people or 'nothing'}"
         )
 
 
@@ -132,8 +133,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    read = _read_so(columns, theirs)
-    return Started(wanted.to, read, seen.summary, list(_warnings(seen, others, task)))
+    read = _as_read(columns, theirs)
+    return Started(wanted.to, ", ".join(read), seen.summary, list(_warnings(seen, others, task)))
 
 
 def _columns(
@@ -152,12 +153,26 @@ def _columns(
         ColumnNames(changed := _changed(columns, changes, theirs.names), OPTIONS)
         columns = changed
         given.update(changes)
+        if ask and (lacking := needed()):
+            raise UserError(lacking)
+        theirs.refuse_wide(path, given)
         _Seen(path, columns)
         return columns
 
+    def needed() -> str:
+        there = {*theirs.known, *columns.values()}
+        lacking = [field for field in NEEDED if not {field, "candidates"} & there]
+        free = [*(name for name in theirs.names if name not in columns), *repeat("THEIRS", 2)]
+        pairs = (f"`{name}={field}`" for name, field in zip(free, lacking, strict=False))
+        return f"needed: {named(lacking)}, such as {', '.join(pairs)}" if lacking else ""
+
+    def about() -> str:
+        end = "Write" if needed() else "Press Enter if this is right, or write"
+        return "\n  ".join([*_as_read(columns, theirs), *filter(None, [needed()])]) + f"\n{end}"
+
     if ask is None or not theirs.names:
         return checked(RIGHT)
-    return _answer("column", None, RIGHT, ask, checked, lambda: _read_so(columns, theirs, NEEDED))
+    return _answer("column", None, "" if needed() else RIGHT, ask, checked, about)
 
 
 def _changed(
@@ -171,14 +186,10 @@ def _changed(
     return {name: to for name, to in {**kept, **changes}.items() if to}
 
 
-def _read_so(columns: Mapping[str, str], theirs: Unread, needed: Iterable[str] = ()) -> str:
-    rest = [name for name in theirs.names if name not in columns]
-    there = {*theirs.known, *columns.values()}
-    lacking = [] if "candidates" in there else [field for field in needed if field not in there]
-    parts = [", ".join(f"{name} = {to}" for name, to in columns.items())]
-    parts += [f"not read: {named(rest)}"] if rest else []
-    parts += [f"needed: {named(lacking)}"] if lacking else []
-    return "; ".join(filter(None, parts))
+def _as_read(columns: Mapping[str, str], theirs: Unread) -> Iterator[str]:
+    yield from (f"{name} = {to}" for name, to in columns.items())
+    if rest := [name for name in theirs.names if name not in columns]:
+        yield f"not read: {named(rest)}"
 
 
 def _answer(
@@ -189,22 +200,17 @@ def _answer(
     read: Callable[[str], T],
     about: Callable[[], str] = lambda: ", ".join(kinds()),
 ) -> T:
-    """What was given, or the answer to the question. A wrong answer is asked for again, until it
-    is given twice."""
+    """What was given, or the answer to the question. After a wrong answer it is asked again."""
     if value is not None:
         return read(value)
     if ask is None:
         raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
-    before = None
     while True:
         answer = ask(QUESTIONS[option].format(about()), default)
         try:
             return read(answer)
         except UserError as error:
-            if answer == before:
-                raise
             print(error)
-        before = answer
 
 
 def _named(answer: str) -> str:
@@ -266,9 +272,12 @@ def _lines(
     yield f"out: {_flow(out)}"
     yield "# The task says what the texts are; `evaljudge list tasks` shows the tasks there are."
     yield f"task: {_flow(name)}"
-    axes = [axis.name for axis in task.axes if seen.has_context or not axis.context]
-    if len(axes) < len(task.axes):
-        left_out = ", ".join(axis.name for axis in task.axes if axis.name not in axes)
+    asked = [axis for axis in task.axes if axis.name in seen.rated] or task.axes
+    axes = [axis.name for axis in asked if seen.has_context or not axis.context]
+    if rest := ", ".join(axis.name for axis in task.axes if axis not in asked):
+        yield f"# People rated these of the task's axes; it also has {rest}."
+    if len(axes) < len(asked):
+        left_out = ", ".join(axis.name for axis in asked if axis.name not in axes)
         yield f"# The corpus has no context, which the task needs for {left_out}: left out here."
     yield "# The texts are judged on these axes; fewer axes cost less."
     yield f"axes: {_flow(axes or [axis.name for axis in task.axes])}"

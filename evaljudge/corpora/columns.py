@@ -69,7 +69,7 @@ _WORDS = {
 """Words in what others call our fields."""
 _NO_RATING = re.compile(
     r"(^|.*[_ ])(id|idx|index|no|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
-    r"|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
+    r"|session|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
     re.IGNORECASE,
 )
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
@@ -144,8 +144,10 @@ class ColumnNames:
             if ours == AXIS:
                 raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
             if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
-                known = [*KNOWN_FIELDS, AXIS]
-                raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
+                said = unknown("field", ours, [*KNOWN_FIELDS, AXIS])
+                if theirs in KNOWN_FIELDS and "did you mean" not in said:
+                    said += f"; the other way round: {advice.columns({ours: theirs})}"
+                raise UserError(f"{advice.column(theirs, ours)}: {said}")
         self.advice = replace(advice, given=names)
         self._names, self._fields = names, dict(names)
         for theirs, ours in names.items():
@@ -303,6 +305,17 @@ class Unread:
         found |= _of_raters(ratings, self._axes, self.by_rater)
         return {name: found[name] for name in self._ratings if name in found}
 
+    def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
+        """Of columns of several systems' texts one would be read, and the others dropped."""
+        fields = self._fields()
+        texts = [name for name, field in fields.items() if field == "text"]
+        is_long = "system" in {*self.known, *fields.values(), *given.values()}
+        if len(texts) > 1 and not is_long and "text" not in given.values():
+            one = f"to judge one alone, give {OPTIONS.columns({texts[0]: 'text'})}"
+            raise UserError(
+                f"{path}: several columns look like texts ({named(texts)}): {WIDE}; {one}"
+            )
+
     @property
     def names(self) -> list[str]:
         """Those that are none of ours."""
@@ -382,8 +395,8 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
     axis = _axis(name)
-    is_rating = _may_be_rating(value) and not _NO_RATING.fullmatch(name) and not axis.isdecimal()
-    return f"{DOTTED}{axis}" if is_rating else ""
+    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or _field_called(name) == "doc_id"
+    return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 
 def _axis(name: str) -> str:

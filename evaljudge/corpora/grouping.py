@@ -18,7 +18,7 @@ from evaljudge.storage import Index
 from evaljudge.text import shown
 
 SEVERAL_ROWS = (
-    "several rows for one text: one for each rater, or one for each axis? Give each text one row, "
+    "several rows for one text: one for each rater or axis, or one twice? Give each text one row, "
     "and name the file of raters under `ratings` (see the tutorial, The table)"
 )
 CACHE_KIB = 65_536
@@ -166,12 +166,11 @@ class Grouping(Grouped):
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
         for candidate in row.candidates:
-            find = "SELECT place, text, ratings FROM candidate WHERE document = ? AND system = ?"
+            find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                mean, (_, text, rated) = candidate.ratings[0], earlier
-                is_other = mean and json.dumps(mean) != rated and text and text == candidate.text
-                advice = f": {SEVERAL_ROWS}" if is_other else ""
-                raise RefusedError(f"{_again(row, candidate.system, earlier[0])}{advice}")
+                if candidate.text and candidate.text == earlier[1]:
+                    raise RefusedError(f"the text of {earlier[0]} again: {SEVERAL_ROWS}")
+                raise RefusedError(_again(row, candidate.system, earlier[0]))
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
             self.index.execute(fill, (text, place, number))

@@ -16,7 +16,7 @@ Parquet is read a batch at a time, and only the columns that mean something here
     candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
 
 There `ratings` may as well be a map. In every form they may be a JSON string or columns
-`ratings.coherence`, and a rating may be a list of numbers, one for each rater.
+`ratings.coherence`, and a rating may be one number for each rater, in a list or by name.
 """
 
 import csv
@@ -33,6 +33,7 @@ from evaljudge.corpora.rows import (
     KNOWN_FIELDS,
     LABEL,
     NOT_UTF8,
+    OF_RATER,
     RATER,
     SCORE_FIELDS,
     SURROGATE,
@@ -195,26 +196,30 @@ def _csv_fields(
 
 def _value(name: str, cell: str, separator: str) -> Any:
     is_rating = name.startswith(DOTTED)
-    if separator != "," and (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
-        cell = cell.replace(",", ".")
+    if (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
+        dotted = cell.replace(",", ".")
+        if is_rating and separator == ",":
+            remedy = f"write {dotted}, or separate the table by semicolons"
+            raise RefusedError(f"{shown(name.partition(OF_RATER)[0])} is {shown(cell)}: {remedy}")
+        cell = cell if separator == "," else dotted
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
     if name == "references":
-        return _list_or_text(cell)
+        return _json_in(cell, "[")
     return _rating(cell) if is_rating else cell
 
 
-def _list_or_text(cell: str) -> Any:
-    return json_or_text(cell) if cell.lstrip().startswith("[") else cell
+def _json_in(cell: str, *opening: str) -> Any:
+    return json_or_text(cell) if cell.lstrip().startswith(opening) else cell
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of numbers; rows.py refuses anything else. Python alone would
-    read `1_0` as ten, and digits of any script."""
+    """A number, or a JSON list or object of numbers; rows.py refuses anything else. Python alone
+    would read `1_0` as ten, and digits of any script."""
     try:
         return float(cell) if cell.isascii() and "_" not in cell else cell
     except ValueError:
-        return _list_or_text(cell)
+        return _json_in(cell, "[", "{")
 
 
 def read_parquet(

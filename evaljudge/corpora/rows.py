@@ -244,7 +244,7 @@ def _number(axis: str, value: Any) -> float:
     if not is_number(value):
         got = shown(value) if isinstance(value, str) else kind(value)
         raise ValueError(
-            f"{shown(axis)} must be a number such as 4.5, or a list of them, not {got}"
+            f'{shown(axis)} must be a number such as 4.5, [4, 5] or {{"ben": 4.5}}, not {got}'
         )
     try:
         number = float(value)

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line, first_words
@@ -278,9 +279,11 @@ class Place:
             return
         path = Path(self.path)
         above = next(at for at in (path, *path.parents) if os.path.lexists(at))
-        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        try:  # not os.access, by which root may write to /proc
+            os.rmdir(mkdtemp(dir=above))
+        except OSError:
             reason = "is a file, or you may not write to it: take another folder"
-            raise UserError(f"{self.uri}: {above} {reason}")
+            raise UserError(f"{self.uri}: {above} {reason}") from None
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before any work is done."""

@@ -76,7 +76,9 @@ def passes() -> None:
 def test_a_row_for_each_candidate_with_other_names(form):
     started = made(write(form, as_rows(THEIRS)))
     assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
-    assert load_config("config.yaml").corpus.columns == COLUMNS
+    config = load_config("config.yaml")
+    assert (config.corpus.columns, config.axes) == (COLUMNS, ["fluency"])
+    assert "axis: fluency" in Path("config.yaml").read_text()
     passes()
 
 
@@ -130,7 +132,7 @@ def test_bad_rows_and_ids_are_named():
     assert load_config("config.yaml").bad_rows == "skip"
     passes()
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
-    with pytest.raises(UserError, match="a number such as 4.5, or a list of them, not '1,5'"):
+    with pytest.raises(UserError, match=r"all rows are bad \(6\): .* is '1,5': write 1.5, "):
         made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     (warning,) = made(write("csv", rows), force=True).warnings
@@ -166,8 +168,10 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
     ]
     said = capsys.readouterr().out
     assert "unknown column 'a'" in said and "did you mean 'summary'?" in said
-    read = ", ".join(f"{theirs} = {ours}" for theirs, ours in COLUMNS.items())
-    assert asked[3][0].startswith(f"Its columns: {read}; not read: `url`. ")
+    pairs = "".join(f"  {theirs} = {ours}\n" for theirs, ours in COLUMNS.items())
+    assert asked[3][0].startswith(
+        f"Its columns:\n{pairs}  not read: `url`\nPress Enter if this is "
+    )
     config = load_config("config.yaml")
     assert list(config.judges) == ["direct", "geval"]
     assert config.corpus.columns == COLUMNS | {"url": "context"}
@@ -177,24 +181,29 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
     ("names", "lacking"),
     [(("a", "b", "c", "d", "e"), "source"), (("doc_id", "article", "c", "d", "e"), "text")],
 )
-def test_columns_that_are_not_known_are_asked_for_but_not_for_ever(names, lacking):
-    file, questions = write("csv", as_rows(names)), list[str]()
+def test_columns_that_are_not_known_are_asked_for_until_they_are_said(names, lacking, capsys):
+    file, asked = write("csv", as_rows(names)), list[tuple[str, str]]()
+    others = ", ".join(f"{a}={b}" for a, b in zip(names, OURS, strict=True) if a != b)
+    answers = iter(["ok", others])
 
     def ask(question: str, default: str) -> str:
-        questions.append(question)
-        return default
+        asked.append((question, default))
+        return next(answers)
 
+    made(file, ask)
+    assert [default for _, default in asked] == ["", ""]
+    needed = f"needed: `{lacking}`"
+    assert needed in capsys.readouterr().out and all(needed in question for question, _ in asked)
+    assert f"={lacking}`" in asked[0][0] and "Press Enter" not in asked[0][0]
     said = f"no .*field `{lacking}` .*; seen: .*`--column .*THEIR_{lacking.upper()}={lacking}"
     with pytest.raises(UserError, match=said):
-        made(file, ask)
-    assert len(questions) == 2 and all(f"needed: `{lacking}`" in one for one in questions)
-    with pytest.raises(UserError, match=said):
-        made(file)
+        made(file, force=True)
     made(
         file,
         column=[
             f"{theirs}={ours}" for theirs, ours in zip(names, OURS, strict=True) if theirs != ours
         ],
+        force=True,
     )
     passes()
 
@@ -281,6 +290,7 @@ def test_nothing_is_overwritten_unless_forced():
         ({"task": "sumary"}, "did you mean 'summary'?"),
         ({"judges": ["direkt"]}, "did you mean 'direct'?"),
         ({"model": " "}, "a model needs a name"),
+        ({"column": ["source=article"]}, "the other way round: `--column article=source`"),
         ({"corpus": "none.csv"}, "none.csv: no such file or folder"),
     ],
 )
@@ -291,12 +301,27 @@ def test_wrong_flags(given, words):
 
 def test_a_row_for_each_rater_is_refused_and_not_skipped():
     rows = [row | {"human_fluency": rating} for row in as_rows(THEIRS) for rating in (4, 2)]
-    with pytest.raises(UserError, match="again .*: several rows for one text: .*`ratings`"):
-        made(write("csv", rows))
-    scores = [{"score" if n == "human_fluency" else n: v for n, v in row.items()} for row in rows]
-    with pytest.raises(UserError, match="one for each rater, or one for each axis"):
-        made(write("csv", scores), column=["score=ratings.fluency"])
-    assert made(write("csv", [*as_rows(THEIRS), as_rows(THEIRS)[0]]))  # a row that came twice
+    unread = [row | {"rater": n % 2, "human_fluency": ""} for n, row in enumerate(rows)]
+    for several in (rows, unread):
+        said = (
+            r"texts\.csv:3: the text of texts\.csv:2 again: several rows for one text: .*`ratings`"
+        )
+        with pytest.raises(UserError, match=said):
+            made(write("csv", several))
+
+
+def test_a_column_for_each_system_is_not_read_as_one_system():
+    rows = [{"item": n, "document": f"Of {n}", "gpt4_summary": f"a {n}", "bart_summary": f"b {n}",
+             "gpt4_fluency": n, "session": 1} for n in range(3)]  # fmt: skip
+    file = write("csv", rows)
+    both = r"several columns look like texts \(`gpt4_summary`, `bart_summary`\): one column per"
+    with pytest.raises(UserError, match=both):
+        made(file)
+    started = made(file, column=["bart_summary=text"])
+    no_system, others = started.warnings
+    assert started.summary == "3 documents with 3 texts; people rated nothing"
+    assert "no row has a `system`" in no_system and "look like ratings: `gpt4_fluency`; " in others
+    assert load_config("config.yaml").corpus.columns["item"] == "doc_id"
 
 
 def test_mostly_bad_rows_are_refused():

@@ -99,6 +99,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"judges": {"synthetic": {"references": "none.jsonl"}}}, "settings", "none.jsonl"),
         ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
         ({"out": "cases.jsonl/x"}, "out", "is a file"),
+        ({"out": "/proc/x"}, "out", "you may not write to it: take another folder"),
         ({"briefs": "cases.jsonl/x"}, "briefs", "is a file"),
         ({"out": "hf://datasets/a/b"}, "out", "can only be read: write to a local path, s3://"),
         ({"metrics": {"bertscore": {}}}, "settings", "name an encoder"),

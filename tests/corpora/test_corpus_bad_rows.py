@@ -47,7 +47,7 @@ BAD = [
     *((flat(**{name: wrong}), f"{name}: must be a string or a list of strings")
       for name in ("references", "context") for wrong in (3, {}, ["r", 3])),
     *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
-    *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, or a list of them")
+    *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, [4, 5] or {")
       for wrong in ("4/5", "4,5", "no", True, "4", [4, True], [4, None, "4"], [[4]])),
 ]  # fmt: skip
 
@@ -66,11 +66,7 @@ def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
 
 AGAIN = [
     (flat(text="other"), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
-    (flat(), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
-    (
-        flat(ratings={"fluency": 2}),
-        f"system 'A' of document 'd' again (first in cases.jsonl:1): {SEVERAL_ROWS}",
-    ),
+    (flat(rater="ben"), f"the text of cases.jsonl:1 again: {SEVERAL_ROWS}"),
     (
         nested({"system": "B", "text": ""}, {"system": "A", "text": ""}),
         "system 'A' of document 'd' again (first in cases.jsonl:1)",
@@ -107,7 +103,7 @@ def test_systems_and_files_of_one_name(refusal, read, lines, tmp_path):
     one, two = (lines(flat(), name=f"{folder}/c.jsonl") for folder in ("one", "two"))
     with pytest.raises(UserError) as raised:
         read((str(one), str(two)))
-    assert f"{two}:1: system 'A' of document 'd' again (first in {one}:1)" in str(raised.value)
+    assert f"{two}:1: the text of {one}:1 again: " in str(raised.value)
 
 
 def test_bad_rows_are_named_and_counted_and_are_no_first_appearance(read, lines, refusal):

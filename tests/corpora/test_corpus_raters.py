@@ -37,10 +37,13 @@ AS_READ = Candidate(
     [
         ("ratings", [json.dumps(RATED)]),
         ("ratings.coherence,ratings.fluency,ratings.relevance", ["[4, 5, 4.5]", "3", " [2]"]),
-        ("ratings.coherence,ratings", ["[4, 5, 4.5]", '{"fluency": 3, "relevance": [2]}']),
+        (
+            "ratings.coherence,ratings",
+            ['{"a": 4, "b": 5, "c": 4.5}', '{"fluency": 3, "relevance": [2]}'],
+        ),
     ],
 )
-def test_csv_cells_hold_lists_as_json(read, tmp_path, head, cells):
+def test_csv_cells_hold_lists_and_names_as_json(read, tmp_path, head, cells):
     path = tmp_path / "c.csv"
     quoted = ",".join('"{}"'.format(cell.replace('"', '""')) for cell in cells)
     path.write_text(f"doc_id,source,system,text,{head}\nd,s,A,t,{quoted}\n")

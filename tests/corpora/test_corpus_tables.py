@@ -92,7 +92,7 @@ GOOD = "g,s,A,t,,\n"
         (b"d,s\xff,A,t,,\n", "not UTF-8"),
         *(
             (f"d,s,A,t,,{cell}\n".encode(), "ratings: 'x' must be a number")
-            for cell in ('"[4, 5"', '"[""4""]"', "[[4]]", "{}", "1_0", "٤")
+            for cell in ('"[4, 5"', '"[""4""]"', "[[4]]", "{4}", "1_0", "٤")
         ),
         (b'd,s,"A"B,t,,\n', "not valid CSV (',' expected after '\"')"),
     ],
