@@ -125,7 +125,7 @@ def test_all_errors_are_shown_at_once():
     write_rows([*ROWS, "{", {"doc_id": "z"}])
     found = checked(judges={"direkt": {}}, metrics=["wrds"], out="cases.jsonl", ratings="none.csv")
     assert [topic for topic, _ in said(found, "error")] == [
-        "settings", "settings", "out", "corpus", "corpus", "corpus",
+        "out", "settings", "settings", "corpus", "corpus", "corpus",
     ]  # fmt: skip
     errors = said(found, "error")
     assert errors[3][1].startswith("cases.jsonl:7: not valid JSON")
