@@ -38,6 +38,7 @@ R = TypeVar("R")
 WRITTEN = (SCHEME, *CLOUDS)
 WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
+A_FILE = "is a file: name a folder"
 
 
 def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
@@ -131,8 +132,8 @@ class Place:
         try:
             infos = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            mend = " where a folder must be: move it away" if folder else ": name a folder"
-            raise UserError(f"{self.at(folder)}: is a file{mend}") from None
+            problem = "is a file where a folder must be: move it away" if folder else A_FILE
+            raise UserError(f"{self.at(folder)}: {problem}") from None
         if not infos:
             self._refuse_no_bucket()
         try:
@@ -277,6 +278,8 @@ class Place:
             self.try_out()
             return
         path = Path(self.path)
+        if path.is_file():
+            raise UserError(f"{self.uri}: {A_FILE}")
         above = next(at for at in (path, *path.parents) if os.path.lexists(at))
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             reason = "is a file, or you may not write to it: take another folder"

@@ -96,7 +96,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"judges": {"entities": {}}, "entity_labels": "none.jsonl"}, "files of judges",
          "none.jsonl"),
         ({"judges": {"synthetic": {"references": "none.jsonl"}}}, "settings", "none.jsonl"),
-        ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
+        ({"out": "cases.jsonl"}, "out", "cases.jsonl: is a file: name a folder"),
         ({"out": "cases.jsonl/x"}, "out", "is a file"),
         ({"briefs": "cases.jsonl/x"}, "briefs", "is a file"),
         ({"out": "hf://datasets/a/b"}, "out", "can only be read: write to a local path, s3://"),
@@ -114,7 +114,12 @@ def test_a_mistake_is_an_error_of_its_topic(changes, topic, words):
 
 def test_a_run_refuses_with_the_same_words():
     """Since both call the same functions."""
-    for changes in ({"axes": ["x"]}, {"corpus": "none.jsonl"}, {"ratings": "none.csv"}):
+    for changes in (
+        {"axes": ["x"]},
+        {"corpus": "none.jsonl"},
+        {"ratings": "none.csv"},
+        {"out": "cases.jsonl"},
+    ):
         ((_, words),) = said(checked(**changes), "error")
         with pytest.raises(UserError) as refused:
             evaljudge.run("c.yaml", engines=ScriptedEngines())
