@@ -61,8 +61,9 @@ class Looked:
     failed: bool
 
     def __str__(self) -> str:
-        change = "lower" if self.difference < 0 else "higher"
-        return f"{self.scale}: {correlation(abs(self.difference))} {change}, p {probability(self.p_holm)}"
+        which = "lower" if self.difference < 0 else "higher"
+        change = f"{correlation(abs(self.difference))} {which}"
+        return f"{self.scale}: {change}, p {probability(self.p_holm)}"
 
 
 @dataclass(frozen=True, repr=False)
