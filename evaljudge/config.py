@@ -599,7 +599,10 @@ def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
     keys = path.split(".")
     if len(keys) > DEEPEST:
         raise UserError(f"--set {one_line(change)}: nested too deep")
-    return _with(spec, keys, read_yaml(text, f"--set {one_line(change)}"))
+    value = read_yaml(text, f"--set {one_line(change)}")
+    if value is None and path in Config.model_fields:  # as if it were not there
+        return {key: known for key, known in spec.items() if key != path}
+    return _with(spec, keys, value)
 
 
 def _with(spec: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:

@@ -45,6 +45,8 @@ def test_changes_are_laid_over():
     assert config.workers.max == 3
     assert config.axes == ["fluency"]
     assert load_config(LEAST, ["workers={min: 2}"]).workers.max == 2
+    dropped = load_config(LEAST | {"workers": {"min": 2}}, ["workers=null", "seed=null"])
+    assert dropped == load_config(LEAST)
     given = LEAST | {"metrics": ["words", "rouge1"], "judges": ["synthetic"]}
     changes = ["metrics.rouge1.against=best", "judges.synthetic.levels=3"]
     config = load_config(given, changes)

@@ -45,10 +45,13 @@ try:
 except evaljudge.UserError as error:
     print(error)
 for changes in json.loads(sys.argv[2]):
+    changed = config | {"out": "e"} | changes
     try:
-        evaljudge.run(config | {"out": "e"} | changes, engines=ScriptedEngines())
+        evaljudge.run(changed, engines=ScriptedEngines())
     except evaljudge.UserError as error:
-        print(error)
+        planned = planned_text(changed, engines=ScriptedEngines()).splitlines()
+        assert [line for line in planned if line.endswith(str(error))] == planned[:1], planned
+        print(planned[0].removeprefix("error: "))
 main(["files", "cluster", "new"])
 """
 
@@ -91,14 +94,14 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         "workers: `max: 2`: the package ray is missing: install 'evaljudge[ray]'": {
             "workers": {"max": 2}
         },
-        "metrics.chrf: the package sacrebleu is missing: install 'evaljudge[metrics]'": {
+        "settings: metrics.chrf: the package sacrebleu is missing: install 'evaljudge[metrics]'": {
             "metrics": ["chrf"]
         },
-        "metrics.meteor: the package nltk is missing: install 'evaljudge[metrics]'": {
+        "settings: metrics.meteor: the package nltk is missing: install 'evaljudge[metrics]'": {
             "metrics": ["meteor"]
         },
-        NO_BOTO3: {"out": "s3://bucket/runs/a"},
-        "gs://bucket: the package obstore is missing: install 'evaljudge[clouds]'": {
+        f"out: {NO_BOTO3}": {"out": "s3://bucket/runs/a", "judges": {}},
+        "out: gs://bucket: the package obstore is missing: install 'evaljudge[clouds]'": {
             "out": "gs://bucket/runs/a"
         },
     }

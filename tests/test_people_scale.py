@@ -95,6 +95,9 @@ def test_what_speaks_against_the_means_is_said():
     assert (
         said == "tone: no mean on people's scale for B, C, D and 2 more: fewer than 6 rated texts"
     )
+    tables = replace(tables, probabilities={"tone": np.ones_like(tables.human["tone"])})
+    (said,) = scale_warnings(tables, with_people_scale(tables)).values()
+    assert said.endswith(" more: fewer than 6 texts rated on sheets")
     few = with_people_scale(grid(rated=slice(0, 35, 5)))
     (said,) = scale_warnings(grid(), few).values()
     assert said == "tone: means on people's scale rest on 7 rated documents: rate 10 or more"

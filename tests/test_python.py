@@ -22,7 +22,7 @@ FEW = {"resamples": 20}
 
 @pytest.fixture
 def cases(tmp_path):
-    (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(4, 0)))
+    (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(6, 0)))
     return str(tmp_path / "cases.jsonl")
 
 

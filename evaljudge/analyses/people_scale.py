@@ -130,7 +130,8 @@ def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
         if few:
             more = f" and {count(len(few) - 3)} more" if len(few) > 3 else ""
             message = f"no mean on people's scale for {', '.join(few[:3])}{more}"
-            message += f": fewer than {FEWEST} rated texts"
+            on_sheets = "texts rated on sheets" if axis in grid.probabilities else "rated texts"
+            message += f": fewer than {FEWEST} {on_sheets}"
             yield Warned("no mean", Rank.MEANS, f"{axis}: {message}")
         elif widest.labelled_documents < FEW_DOCUMENTS:
             message = f"means on people's scale rest on {widest.labelled_documents} rated documents"

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import sqrt
 
+import numpy as np
+
 from evaljudge.agreement.rated import is_repetition
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import across
@@ -60,14 +62,14 @@ MOST_SHOWN = 3  # for an axis, on a terminal
 def rows(run: RunFrame) -> Iterator[SystemRanking]:
     """The means are of all texts, where the grid holds a sample of them.
 
-    People are left out on axes where the rated texts were drawn for it: labelled.py has
-    their means, corrected for how they were drawn.
+    People are left out on axes where the rated texts were drawn for it and others are unrated:
+    labelled.py has their means, corrected for how they were drawn.
     """
     grid = run.grid
     tables = {
         (HUMAN, axis): table
         for axis, table in sorted(grid.human.items())
-        if axis not in grid.probabilities
+        if axis not in grid.probabilities or np.isfinite(table).sum() == run.tables.candidates
     }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), run.seed)

@@ -33,6 +33,7 @@ from evaljudge.report.lines import on_axis, table_markdown
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
+    FEWEST,
     NONE,
     correlation,
     count,
@@ -61,7 +62,8 @@ class Looked:
     failed: bool
 
     def __str__(self) -> str:
-        change = f"{short(abs(self.difference))} {'lower' if self.difference < 0 else 'higher'}"
+        which = "lower" if self.difference < 0 else "higher"
+        change = f"{correlation(abs(self.difference))} {which}"
         return f"{self.scale}: {change}, p {probability(self.p_holm)}"
 
 
@@ -126,10 +128,10 @@ def lower(names: Sequence[str], tolerance: float, differences: RunDifferences) -
     rows = list(dict.fromkeys(row for name in names for row in _scales(name, differences)))
     ps = list[float]()
     for row in rows:
-        if (p := p_lower(row.found, tolerance)) is None:
+        if only("sample", row.found.n) or (p := p_lower(row.found, tolerance)) is None:
             raise UserError(
-                f"--fail-if-lower {scale_name(row.scorer, row.axis)}: fewer than two documents "
-                "have scores in both runs, so nothing can be tested"
+                f"--fail-if-lower {scale_name(row.scorer, row.axis)}: fewer than "
+                f"{FEWEST['sample']} documents have scores in both runs, so nothing can be tested"
             )
         ps.append(p)
     return [

@@ -40,7 +40,8 @@ class Problem:
     said: str
 
     def __str__(self) -> str:
-        return f"{self.level}: {self.topic}: {one_line(self.said, LONG)}"
+        said = self.said.removeprefix(f"{self.topic}: ")
+        return f"{self.level}: {self.topic}: {one_line(said, LONG)}"
 
 
 class Problems(list[Problem]):
@@ -73,6 +74,12 @@ def jobs_of(
     All but the corpus is looked at, whose problems `problems_of_corpus` finds.
     """
     seen, jobs = cast("Engines", _EnginesLookedAt(engines, problems)), list[Job]()
+    for out in dict.fromkeys(run.out for run in runs):
+        with problems.looking_at("out"):
+            if at_work := holder(out):
+                problems.add("warning", "out", f"{out}: another job works there now: {at_work}")
+            else:
+                Place(out).refuse_unwritable()
     for run in runs:
         if run.study is None:  # a study that is wrong has no runs
             with problems.looking_at("settings"):
@@ -91,25 +98,21 @@ def jobs_of(
         for look in encoders_of(job):
             with problems.looking_at("encoders"):
                 look()
-        for name, read in files_of_report(job).items():
-            with problems.looking_at(name):
-                if isinstance(found := read(), FurtherRatings):
-                    problems.further = found
-                    for warning in found.warnings:
-                        problems.add("warning", name, warning)
-        if is_on_a_cluster():  # without one, Ray would be started here, which says little of it
-            sizes = [source.gpus_per_engine for source in job.sources]
-            with problems.looking_at("workers"), job.executor.check(sizes):
-                pass
+        with problems.looking_at("out"):
+            for name, read in files_of_report(job).items():
+                with problems.looking_at(name):
+                    if isinstance(found := read(), FurtherRatings):
+                        problems.further = found
+                        for warning in found.warnings:
+                            problems.add("warning", name, warning)
+        with problems.looking_at("workers"):
+            executor = job.executor  # refused where Ray is meant and not installed
+            if is_on_a_cluster():  # without one, Ray would be started here, which says little of it
+                with executor.check([source.gpus_per_engine for source in job.sources]):
+                    pass
     if config.briefs is not None:
         with problems.looking_at("briefs"):
             Place(config.briefs).refuse_unwritable()
-    for out in dict.fromkeys(run.out for run in runs):
-        with problems.looking_at("out"):
-            if at_work := holder(out):
-                problems.add("warning", "out", f"{out}: another job works there now: {at_work}")
-            else:
-                Place(out).refuse_unwritable()
     return jobs
 
 

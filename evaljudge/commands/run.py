@@ -194,7 +194,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
     return {
         "corpus": str(cases),
         "out": str(out),
-        "rated_by": "its world's true levels",
+        "rated_by": "the true levels",
         "task": "summary",
         "prompts": "nano",
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},

@@ -104,8 +104,8 @@ def _exit_code(below: int, end: mmap.mmap) -> int:
             ask_at = time.monotonic() + seconds
             kill_at = ask_at + GRACE
             if seconds:  # the work goes on, and may say something, too
-                rest = f"; {seconds:g} s are left for the shards in hand, run it again to resume"
-                _say(ENDING[number] + rest)
+                rest = f"{seconds:g} s are left to end in order; what is then open, a rerun resumes"
+                _say(f"{ENDING[number]}; {rest}")
                 os.kill(below, number)
             elif os.isatty(2) and not json_is_wanted():
                 _say(ENDING[number], end="")

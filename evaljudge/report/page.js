@@ -333,6 +333,12 @@ async function refresh() {
   await showRows(0);
 }
 
+// Where a page holds a part of the run's texts.
+function elsewhere() {
+  const number = data.candidates.toLocaleString("en");
+  return data.candidates > list.names.length ? `. The run has ${number} texts: \`evaljudge view\` shows them all` : "";
+}
+
 // The next rows of the list, from this place; from 0: in place of those that are shown.
 async function showRows(from) {
   const mine = asked;
@@ -345,9 +351,8 @@ async function showRows(from) {
   body.append(...rows.map((row, at) => line(row, begins[at])));
   list.extent = from + rows.length;
   const total = list.names.length;
-  const of = data.candidates > total ? `. The run has ${data.candidates.toLocaleString("en")}: \`evaljudge view\` shows them all` : "";
   const none = list.order.length ? "" : " Nothing is found by this search and these filters.";
-  $("count").replaceChildren(...prose(`${list.order.length.toLocaleString("en")} of ${total.toLocaleString("en")} texts${of}.${none}`));
+  $("count").replaceChildren(...prose(`${list.order.length.toLocaleString("en")} of ${total.toLocaleString("en")} texts${elsewhere()}.${none}`));
   $("more").hidden = list.order.length <= list.extent;
   $("clear").hidden = list.order.length > 0;
   $("list").setAttribute("aria-busy", "false");
@@ -410,7 +415,8 @@ function drawMatrix() {
     }));
     return made;
   });
-  $("matrix-of").textContent = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first.`);
+  const which = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first`);
+  $("matrix-of").replaceChildren(which, ...prose(`${elsewhere()}.`));
   const table = $("matrix").querySelector("table");
   table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => make("th", name, { scope: "col" })));
   table.tBodies[0].replaceChildren(...body);

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evaljudge.errors import Damaged, UserError
@@ -97,6 +98,10 @@ def ended(name: str, end: str) -> str:
     return f"{name}-{end}" if end else name
 
 
+def _has_run(uri: str) -> bool:
+    return Place(uri).kind(RUN) == "File"
+
+
 class RunFiles:
     """`briefs` may lie elsewhere, shared with other runs; `run`: the run's id, if it is known.
 
@@ -157,16 +162,16 @@ class RunFiles:
         return self.place.kind(SHARDS) != "NotFound"
 
     def known_run(self) -> dict[str, Any]:
-        """What run.json says; refused where no run lies here, with the first run in a folder below
-        (of a demo or a study)."""
+        """What run.json says; refused where no run lies here, with the run that this is a part of,
+        or the first run in a folder below (of a demo or a study)."""
         if (stored := self.run()) is not None:
             return stored
         if self.has_listing:
             raise self.damaged(RUN, GONE)
-        folders = (f for f in self.place.folders("") if self.place.kind(f"{f}/{RUN}") == "File")
-        within = next(folders, None)
-        advice = f"; {self.place.at(within)} is one" if within else ""
-        raise UserError(f"{self.uri}: no run lies here{advice}")
+        above = map(str, Path(self.uri).parents) if self.place.is_local else ()
+        near = next(filter(_has_run, above), None)
+        near = near or next(filter(_has_run, map(self.place.at, self.place.folders(""))), None)
+        raise UserError(f"{self.uri}: no run lies here{f'; {near} is one' if near else ''}")
 
     def prove(self, name: str, seal: str = "") -> tuple[dict[str, Any], bool]:
         """What a JSON file holds, and whether its seal proves a file; it does not where an earlier

@@ -39,6 +39,7 @@ R = TypeVar("R")
 WRITTEN = (SCHEME, *CLOUDS)
 WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
+A_FILE = "is a file: name a folder"
 
 
 def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
@@ -132,8 +133,8 @@ class Place:
         try:
             infos = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            mend = " where a folder must be: move it away" if folder else ": name a folder"
-            raise UserError(f"{self.at(folder)}: is a file{mend}") from None
+            problem = "is a file where a folder must be: move it away" if folder else A_FILE
+            raise UserError(f"{self.at(folder)}: {problem}") from None
         if not infos:
             self._refuse_no_bucket()
         try:
@@ -278,6 +279,8 @@ class Place:
             self.try_out()
             return
         path = Path(self.path)
+        if path.is_file():
+            raise UserError(f"{self.uri}: {A_FILE}")
         above = next(at for at in (path, *path.parents) if os.path.lexists(at))
         try:  # not os.access, by which root may write to /proc
             os.rmdir(mkdtemp(dir=above))

@@ -174,6 +174,8 @@ def _digest(content: bytes, at: int, name: str) -> bytes:
 
 END = 1 << 16
 """Bytes at the end of a bundle that hold its receipt, or nearly always do."""
+_END_RECORD = 22
+"""Bytes of a zip's last record, of a zip without a comment."""
 _BROKEN = (
     *(BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, LookupError, OSError),
     *(struct.error, zlib.error),
@@ -199,6 +201,8 @@ class Bundle:
             self._archive = ZipFile(io.BytesIO(content))
         except _BROKEN as error:
             raise Unsound(f"cannot be read ({first_words(error)})") from None
+        if content[-_END_RECORD:][:4] != b"PK\x05\x06":  # zipfile reads past what follows it
+            raise Unsound("has bytes after its end")
         self.names = self._archive.namelist()
 
     def lies_before(self, name: str) -> bool:

@@ -54,6 +54,14 @@ def test_rankings_and_samples():
     assert after.mean - after.low == pytest.approx(after.high - after.mean)
 
 
+def test_people_stay_where_every_text_is_rated_though_some_were_drawn_for_it():
+    tables, drawn = Tables([]), {"wit": np.where(TABLE > 4, 0.25, 0.0)}
+    for texts, axes in ((TABLE.size, ["fluency", "wit"]), (TABLE.size + 1, ["fluency"])):
+        tables.candidates = texts
+        found = rows("systems", frame(grid=grid(probabilities=drawn), tables=tables))
+        assert [row.axis for row in found if row.scorer == "human"] == axes
+
+
 def test_a_grid_of_some_axes():
     found = rows("systems", frame(grid=grid().on(["wit"])))
     assert [(row.scorer, row.axis) for row in found] == [("human", "wit"), ("rouge1", "*")]

@@ -167,8 +167,11 @@ def test_the_same_run_and_runs_of_nothing_in_common(bench):
     bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
     found = bench.diff("a", "strange")
     assert "no text is in both runs" in found.text
-    with pytest.raises(UserError, match=r"geval\.fluency: fewer than two documents have scores in"):
+    with pytest.raises(UserError, match=r"geval\.fluency: fewer than 6 documents have scores in"):
         bench.diff("a", "strange", "geval.fluency")
+    bench.run("five", corpus=rows()[:5])  # of these the table shows no p
+    with pytest.raises(UserError, match=r"geval\.fluency: fewer than 6 documents have scores in"):
+        bench.diff("a", "five", "geval.fluency")
 
 
 def test_settings_are_said_once_by_their_keys(bench):
@@ -375,7 +378,8 @@ def test_the_command(bench, capsys):
     failed = bench.diff(Path(a).name, Path(b).name, "geval").looked[0].failed
     assert code("--fail-if-lower", "geval") == 4 * failed
     printed = capsys.readouterr()
-    assert printed.err.startswith("failed: geval on fluency: ") is failed
+    change = f"failed: geval on fluency: {abs(first.mean() - second.mean()):.3f} lower, p "
+    assert printed.err.startswith(change) is failed
     assert printed.out.startswith(f"A          {a}\nB          {b}\n")
     assert code("--json", "--fail-if-lower", "words") == 0
     assert json.loads(capsys.readouterr().out)["looked"][0]["failed"] is False

@@ -97,7 +97,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"judges": {"entities": {}}, "entity_labels": "none.jsonl"}, "files of judges",
          "none.jsonl"),
         ({"judges": {"synthetic": {"references": "none.jsonl"}}}, "settings", "none.jsonl"),
-        ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
+        ({"out": "cases.jsonl"}, "out", "cases.jsonl: is a file: name a folder"),
         ({"out": "cases.jsonl/x"}, "out", "is a file"),
         ({"out": "/proc/x"}, "out", "you may not write to it: take another folder"),
         ({"briefs": "cases.jsonl/x"}, "briefs", "is a file"),
@@ -116,7 +116,12 @@ def test_a_mistake_is_an_error_of_its_topic(changes, topic, words):
 
 def test_a_run_refuses_with_the_same_words():
     """Since both call the same functions."""
-    for changes in ({"axes": ["x"]}, {"corpus": "none.jsonl"}, {"ratings": "none.csv"}):
+    for changes in (
+        {"axes": ["x"]},
+        {"corpus": "none.jsonl"},
+        {"ratings": "none.csv"},
+        {"out": "cases.jsonl"},
+    ):
         ((_, words),) = said(checked(**changes), "error")
         with pytest.raises(UserError) as refused:
             evaljudge.run("c.yaml", engines=ScriptedEngines())
@@ -127,7 +132,7 @@ def test_all_errors_are_shown_at_once():
     write_rows([*ROWS, "{", {"doc_id": "z"}])
     found = checked(judges={"direkt": {}}, metrics=["wrds"], out="cases.jsonl", ratings="none.csv")
     assert [topic for topic, _ in said(found, "error")] == [
-        "settings", "settings", "out", "corpus", "corpus", "corpus",
+        "out", "settings", "settings", "corpus", "corpus", "corpus",
     ]  # fmt: skip
     errors = said(found, "error")
     assert errors[3][1].startswith("cases.jsonl:7: not valid JSON")

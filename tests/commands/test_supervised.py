@@ -130,7 +130,7 @@ FINISHING = """
 @pytest.mark.parametrize(("work", "least"), [(FINISHING, 0), (WAITING, 0.5)])
 def test_sigterm_leaves_a_run_the_seconds_that_the_environment_gives(work, least, monkeypatch):
     monkeypatch.setenv("EVALJUDGE_FINISH_SECONDS", "0.5")
-    rest = "0.5 s are left for the shards in hand, run it again to resume"
+    rest = "0.5 s are left to end in order; what is then open, a rerun resumes"
     with started(work) as process:
         since = time.monotonic()
         process.send_signal(signal.SIGTERM)

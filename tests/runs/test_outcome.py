@@ -189,8 +189,11 @@ def test_no_run_and_an_unfinished_one(tmp_path, copy):
         open_run(str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=rf"no run lies here; {copy} is one"):
         open_run(tmp_path)
-    with pytest.raises(UserError, match=r"run\.json: is a file: name a folder$"):
-        open_run(copy / "run.json")
+    with pytest.raises(UserError, match=rf"index\.html: no run lies here; {copy} is one$"):
+        open_run(copy / "report/index.html")
+    (tmp_path / "alone").touch()
+    with pytest.raises(UserError, match=r"alone: is a file: name a folder$"):
+        open_run(tmp_path / "alone")
     evaljudge.prepare(config(tmp_path, str(tmp_path / "begun")), engines=ScriptedEngines())
     with pytest.raises(UserError, match="not finished: `evaljudge run CONFIG` resumes it"):
         open_run(str(tmp_path / "begun"))

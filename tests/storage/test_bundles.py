@@ -72,6 +72,9 @@ def test_whatever_byte_is_changed_a_part_is_as_it_was_or_refused():
     for size in range(len(whole)):
         with pytest.raises(Unsound):
             Bundle(whole[:size]).part("verdicts/j/00003.parquet")
+    for more in (b"x", whole[:9]):
+        with pytest.raises(Unsound, match="^has bytes after its end$"):
+            Bundle(whole + more)
 
 
 def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path):
