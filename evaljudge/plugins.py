@@ -32,6 +32,7 @@ from evaljudge.errors import EngineDead, GivenUp, UserError, first_line
 
 GROUP = "evaljudge.judges"
 FOLDERS = "EVALJUDGE_JUDGES"
+OF_ONES_OWN = f" (one of your own: {FOLDERS} names the folder that its folder is in)"
 NO_JUDGE = "shared"
 """The one folder among those of the judges that is no judge."""
 T = TypeVar("T")
@@ -117,7 +118,7 @@ def advice(kind: str) -> str:
             return f" ({FOLDERS} names the folder of a judge, {folder}: name the one that it is in)"
         if kind in (entry.name for entry in folder.iterdir() if entry.is_dir()):
             return f" ({folder / kind} has no `__init__.py`)"
-    return f" (one of your own: {FOLDERS} names the folder that its folder is in)"
+    return ""
 
 
 @cache

@@ -20,7 +20,7 @@ from typing import Any
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import Plugin, imported, plugin_at
 from evaljudge.judges.protocol import Judge
-from evaljudge.plugins import advice, folders, kinds
+from evaljudge.plugins import OF_ONES_OWN, advice, folders, kinds
 from evaljudge.prompts import Examples, Task
 from evaljudge.records import HUMAN
 from evaljudge.settings import read_settings
@@ -64,7 +64,7 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
         for slip in slips:
             raise UserError(f"judges.{name}: {unknown('key', slip, ['judge'])}")
         hint = " (a class of your own is named module:Class)" if "judge" in settings else ""
-        message = unknown("judge", str(kind), kinds())
+        message = unknown("judge", str(kind), kinds(), OF_ONES_OWN)
         raise UserError(f"judges: {message}{hint}{advice(str(kind))}")
     return kind
 

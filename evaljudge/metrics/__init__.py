@@ -81,7 +81,7 @@ def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     kind = settings.get("metric", name)
     if not isinstance(kind, str) or kind not in known_metrics():
         own = " (one of your own: EVALJUDGE_METRICS names the folder of its file)"
-        raise UserError(f"metrics: {unknown('metric', str(kind), known_metrics())}{own}")
+        raise UserError(f"metrics: {unknown('metric', str(kind), known_metrics(), own)}")
     check_name(name, f"metrics.{name}:")
     options = {key: value for key, value in settings.items() if key != "metric"}
     return known_metrics()[kind].make(name, options)

@@ -49,7 +49,7 @@ def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(tmp_path, 
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config))
     command = [sys.executable, "-m", "evaljudge", "run", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stderr
     planned = evaljudge.plan(config | {"out": str(tmp_path / "planned")})
     found = evaljudge.open_run(str(tmp_path / "run")).findings

@@ -155,7 +155,7 @@ def test_a_run_with_a_reward_model_and_one_that_checks_facts(
     assert len(scores) == 2 * 2 * 3 and scores.notna().all()
     p = Peer(rater(inferring)).numbers(SOURCE, "A of 0").softmax(-1)[2]
     assert scores["d0", "A", "grounded"] == pytest.approx(float(p), abs=1e-3)
-    assert "grounded" in f"{plan}"
+    assert {judge for _, judge in plan.asked} >= {"grounded"}
 
 
 # refused before anything is asked
