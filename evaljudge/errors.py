@@ -189,8 +189,8 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
     names = sorted(known)
     near = get_close_matches(name, names, n=1)
     shown = names if len(names) <= MOST_NAMED else get_close_matches(name, names, NEAREST, 0)
-    more = f" and {len(names) - NEAREST} more" if len(shown) < len(names) else ""
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(shown) or 'none'}{more}{own}"
+    more = f" and {len(names) - NEAREST} more{own}" if len(shown) < len(names) else own
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(shown) or 'none'}{more}"
     return f"unknown {kind} {name!r}: {hint}"
 
 
