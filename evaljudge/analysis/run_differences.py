@@ -9,6 +9,7 @@ A difference is always the second run's value less the first one's.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -257,10 +258,12 @@ def _rescaled(settings: Sequence[Row], about: Row) -> dict[str, str]:
         if key in grows_with.split():
             both = f"`{key}` {row.get('first')} and {row.get('second')}"
             found[name] = f"the scale differs ({both}): compare {name}.{steady} instead"
-    juries = {jury: how["of"] for jury, how in config.get("combine", {}).items()}
+    mixes, combined = config.get("mixes", {}), config.get("combine", {})
+    juries = {mix: re.findall(r"[^\W\d][\w.@-]*", str(parts)) for mix, parts in mixes.items()}
+    juries |= {jury: how["of"] for jury, how in combined.items()}
     if cascade := config.get("cascade"):
         juries["cascade"] = [cascade["first"], cascade["then"]]
-    for jury, parts in juries.items():
+    for jury, parts in [*juries.items()] * len(juries):  # one may be of others
         if lost := [part for part in parts if part in found]:
             found[jury] = f"the scale of {', '.join(lost)} differs"
     return found

@@ -80,7 +80,8 @@ class _Seen:
             self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
-        if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
+        repeated = next((bad for bad in self.bad if SEVERAL_ROWS in bad), None)
+        if repeated and 10 * self.bad_rows > self.texts:  # else a row may be there twice
             raise UserError(repeated)
         if self.bad_rows > self.texts:
             most = "most" if self.texts else "all"

@@ -76,7 +76,8 @@ _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d
 _OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
 """What says whose rating it is: `_r1` in `fluency_r1`."""
 _MODEL = re.compile(
-    "gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna|prometheus",
+    r"(?<![a-z])(chat)?(gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna"
+    r"|prometheus)(?![a-z])",
     re.IGNORECASE,
 )
 """In the name of a column whose scores are probably no person's."""
@@ -303,7 +304,8 @@ class Unread:
         longest = sorted(fields, key=lambda n: -length[n] if fields[n] == "source" else 0)
         found = _first_for_each({name: fields[name] for name in longest})
         found |= _of_raters(ratings, self._axes, self.by_rater)
-        return {name: found[name] for name in self._ratings if name in found}
+        outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
+        return {name: found[name] for name in self._ratings if name in found.keys() - outer}
 
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""

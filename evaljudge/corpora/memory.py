@@ -10,6 +10,7 @@ so another corpus never takes its place. An error says `row 3 of the list`, or o
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -50,7 +51,7 @@ Input = str | CorpusFile
 
 def kind_in_memory(path: Input) -> str:
     """What rows were in memory as, of which this is the file; empty where it is another file."""
-    if isinstance(path, str) and f"/{FOLDER}/{_ROWS}" not in path:
+    if isinstance(path, str) and not re.search(rf"/{FOLDER}/{_ROWS}[0-9a-f]{{12}}\.\w+$", path):
         return ""
     name = path if isinstance(path, str) else path.name
     return "frame" if name.endswith(".parquet") else "list"
@@ -129,12 +130,16 @@ def _as_parquet(table: Any, argument: str) -> bytes:
     return stream.getvalue()
 
 
+def _pairs_as_json(cell: Any) -> Any:
+    is_pairs = isinstance(cell, list) and all(isinstance(pair, tuple) for pair in cell)
+    return json.dumps(dict(cell), default=float) if is_pairs else cell
+
+
 def _as_arrow(table: Any) -> "pa.Table":
     import pyarrow as pa
 
     if hasattr(table, "iloc") and "ratings" in table:  # the pairs that pandas makes of Arrow's map
-        ratings = table["ratings"].map(lambda c: json.dumps(dict(c)) if isinstance(c, list) else c)
-        table = table.assign(ratings=ratings)
+        table = table.assign(ratings=table["ratings"].map(_pairs_as_json))
     has_arrow = hasattr(table, "iloc") or hasattr(table, "__arrow_c_stream__")
     converted = pa.table(table) if has_arrow else table.to_arrow()
     unnamed = [name for name in converted.column_names if name.startswith(_INDEX)]

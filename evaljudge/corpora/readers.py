@@ -231,10 +231,13 @@ def read_parquet(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def holds_numbers(kind: pa.DataType) -> bool:
+    def holds_numbers(kind: pa.DataType, is_inner: bool = False) -> bool:
+        """A list alone is none: it may be a vector of thousands."""
+        is_named = pa.types.is_struct(kind) or pa.types.is_map(kind)
         inner = (kind.field(place).type for place in range(kind.num_fields))
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        return is_number or any(map(holds_numbers, inner))
+        within = is_named or is_inner
+        return is_number or (within and any(holds_numbers(each, True) for each in inner))
 
     number = 0
     try:

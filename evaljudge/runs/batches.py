@@ -90,9 +90,11 @@ def export_asks(run: str, to: str, samples: int, force: bool) -> str:
         by_model.setdefault(line["body"]["model"], []).append(json.dumps(line) + "\n")
     said, (place, name) = "", to_write(to)
     stem, dot, ending = name.rpartition(".")
-    for number, (model, lines) in enumerate(by_model.items()):
-        file = f"{stem}-{number + 1}{dot}{ending}" if number else name
+    more = (f"{stem}-{number}{dot}{ending}" for number in range(2, len(by_model) + 1))
+    files = [name, *more]
+    for file in files:
         to_write(place.at(file), force)
+    for file, (model, lines) in zip(files, by_model.items(), strict=True):
         place.write(file, "".join(lines).encode())
         said += f"{counted(len(lines), 'ask', 'asks')} of {model}: {place.at(file)}\n"
     return f"{said}next: evaljudge import {out} REPLIES\n"

@@ -285,7 +285,8 @@ def _of_draw(job: Job, output: Output) -> Iterable[Receipt]:
     kept: list[Receipt] = known.get("receipts", [])
     if kept or not known:
         return kept
-    run = Output(out := output.place.at(f"{NAME}/run")).known_run()
+    if not (run := Output(out := output.place.at(f"{NAME}/run")).run()):
+        return []
     draw = Output(out, run.get("briefs"), run["id"])
     return chain(draw.receipts("prepare"), draw.receipts("judge"))
 

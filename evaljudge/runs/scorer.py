@@ -11,6 +11,7 @@ evidence and the report that any run has. Where no `out` is named, the folder is
 that is removed as soon as nothing refers to the outcome any more.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import replace
 from functools import partial
+from glob import glob
 from pathlib import Path
 from shutil import rmtree
 from threading import RLock
@@ -35,7 +37,6 @@ from evaljudge.runs.pipeline import run_job
 from evaljudge.runs.progress import Log
 from evaljudge.runs.watching import Watcher
 from evaljudge.settings import AnyPath, as_path
-from evaljudge.storage import expand
 from evaljudge.text import shown
 
 Names = str | Sequence[str] | Mapping[str, Any]
@@ -180,10 +181,7 @@ def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
 
 
 def _is_there(path: str) -> bool:
-    try:
-        return bool(expand(path))
-    except (UserError, OSError, ValueError):
-        return False
+    return "://" in path or os.path.lexists(os.path.expanduser(path)) or bool(glob(path))
 
 
 def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome:

@@ -279,7 +279,7 @@ class Place:
             self.try_out()
             return
         path = Path(self.path)
-        if path.is_file():
+        if os.path.isfile(path):  # False where nobody may look
             raise UserError(f"{self.uri}: {A_FILE}")
         above = next(at for at in (path, *path.parents) if os.path.lexists(at))
         try:  # not os.access, by which root may write to /proc

@@ -98,7 +98,7 @@ def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     assert rated[:3] == ["people", "fluency", "3.500"]
     assert re.search(r"^fluency +3, 4$", text, re.MULTILINE)
     assert "coherence" not in text
-    columns = dict.fromkeys(("cara", "ben", "dan"), "ratings.fluency")
+    columns = dict.fromkeys(("ben", "cara", "dan"), "ratings.fluency")
     found = show_text(ShowOptions(str(run), doc_id="d39", system="A"))
     named = replace(found, config={"corpus": {"columns": columns}}).text
     assert re.search(r"^fluency +ben 3, cara 4$", named, re.MULTILINE)
