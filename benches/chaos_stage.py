@@ -178,7 +178,7 @@ class Run:
             "metrics": world.metrics,
             "select": [{"name": "best", "all": [best]}] if world.selects else [],
             "workers": workers,
-            "agreement": {"resamples": 20, "permutations": 20},
+            "agreement": {"resamples": 20},
         }
 
     def once(self) -> int:

@@ -106,7 +106,7 @@ def judged(
 ) -> Path:
     config = {
         "corpus": str(corpus), "out": str(out), "judges": names, "coverage_floor": 0,
-        "workers": {"executor": "local"}, "agreement": {"resamples": 0, "permutations": 0},
+        "workers": {"executor": "local"}, "agreement": {"resamples": 0},
     }  # fmt: skip
     evaljudge.run(config | dict(more), engines=engines)
     return out

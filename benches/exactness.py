@@ -8,11 +8,10 @@ weights whose tokenizer has each answer as one token, and that gives the answers
 probability; and the same with answers that it never gives, of several tokens each (`very good`,
 `very bad`, `neither of them`). The other two are asked a tenth of the questions.
 
-Each is asked by three rules: that of earlier versions (a spelling is followed where it may add 1e-5
-of its own answer's probability); the present one (all that is not followed may move no probability
-by more than `exactness`, 1e-4); and every spelling followed, against which the others' numbers are
-held. Rounds of the rules take turns after a round that is not counted, so that all find the same
-prefix cache. Writes benches/exactness.json.
+Each is asked by two rules: all that is not followed may move no probability by more than
+`exactness`, 1e-4; and every spelling followed, against which the other's numbers are held. Rounds
+of the rules take turns after a round that is not counted, so that all find the same prefix cache.
+Writes benches/exactness.json.
 """
 
 import argparse
@@ -35,7 +34,7 @@ from evaljudge.judges.synthetic.evidence import COMPARE
 from evaljudge.model.asks import Chosen, Options, Prompt
 from tests.tiny import make_tiny_model
 
-RULES: dict[str, float | None] = {"earlier": None, "1e-4": 1e-4, "every spelling": 0.0}
+RULES = {"1e-4": 1e-4, "every spelling": 0.0}
 SEVERAL = Options(("very good", "very bad", "neither of them"))
 ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 29}
 

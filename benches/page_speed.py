@@ -125,7 +125,7 @@ def make_run(folder: Path, out: Path, documents: int) -> None:
         "judges": {"geval": {"samples": 4}},
         "metrics": ["words"],
         "workers": {"executor": "local"},
-        "agreement": {"resamples": 20, "permutations": 20},
+        "agreement": {"resamples": 20},
         "select": [{"name": "best", "all": [best]}],
     }
     evaljudge.run(config, engines=ScriptedEngines())

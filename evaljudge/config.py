@@ -96,7 +96,7 @@ class ModelConfig(Settings):
     least_mass: Annotated[float, Field(ge=0, le=1)] = LOW_MASS
     engine: dict[str, Any] = {}
     allow: list[Need] = []
-    exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
+    exactness: Annotated[float, Field(ge=0, lt=1)] = EXACTNESS
     adapter: PathName | None = None
     price_per_million: TokenPrice | None = None
     thinking: Thinking | None = None
@@ -161,7 +161,7 @@ class ModelConfig(Settings):
             chat,
             self.engine,
             tuple(sorted(set(self.allow))),
-            exactness=EXACTNESS if self.exactness is None else self.exactness,
+            exactness=self.exactness,
             adapter=self.adapter,
             reply=None if self.thinking else self.reply,
             thinking=self.thinking,
@@ -249,18 +249,6 @@ class AgreementConfig(Settings):
     resamples: Draws = 1000
     alt_test_epsilon: Annotated[float, Field(ge=0, le=1)] = 0.1
     """How much more often than the judge a rater may be the closer one, and still be replaced."""
-    resample: Literal["documents", "systems", "both"] | None = None
-    permutations: Draws | None = None
-
-    @property
-    def unread(self) -> list[str]:
-        """A warning for each setting of earlier versions that changes nothing any more."""
-        by_documents = "scorers are compared, and intervals made, by documents"
-        return [
-            f"`{name}` is no longer read: {by_documents} (docs/agreement.md)"
-            for name in ("resample", "permutations")
-            if getattr(self, name) is not None
-        ]
 
 
 class Condition(Settings):
@@ -536,8 +524,10 @@ def _keys_of_judges() -> dict[str, str]:
     return {key: kind for kind, p in plugins().items() for key in p.keys}
 
 
-def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
-    """A YAML file or a mapping, with `key.inner=value` changes laid over it.
+def load_config(
+    given: AnyPath | Mapping[str, Any], changes: Sequence[str] = (), **settings: Any
+) -> Config:
+    """A YAML file or a mapping; `settings` and then `changes` (`key.inner=value`) are laid over it.
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
@@ -545,7 +535,7 @@ def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ())
         advice = "give `{'corpus': rows, 'out': …}`, or call `evaljudge.score`"
         raise UserError(f"config: these are rows: {advice}")
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
-    spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(file))
+    spec = {**(given if isinstance(given, Mapping) else _read_file(Path(file))), **settings}
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _memory_as_files(spec)

@@ -296,17 +296,6 @@ def hundred_columns():
 
 
 @pytest.fixture
-def begun_earlier():
-    """Runs are begun as an earlier version began them: what is a part of a bundle is a file."""
-    from evaljudge.runs import binding
-    from evaljudge.storage.files import SEALED
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binding, "BUNDLED", SEALED)
-        yield
-
-
-@pytest.fixture
 def no_fsync(monkeypatch):
     """Nothing waits for the disk."""
     monkeypatch.setattr(os, "fsync", lambda file: None)

@@ -8,19 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import evaljudge
-from evaljudge.config import load_config
 from evaljudge.engines.internals import engine_arguments
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.engines.source import OPERATIONAL, Identity
 from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
-from evaljudge.runs.binding import as_begun
-from evaljudge.runs.job import make_job
 from tests.build import config as usual
 from tests.build import document, jsonl
 
@@ -253,23 +249,3 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(config):
     evaljudge.prepare(config, engines=ScriptedEngines())
     with pytest.raises(UserError, match="no document has a candidate"):
         evaljudge.run(config, engines=ScriptedEngines())
-
-
-def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path):
-    """Its fingerprint knows no `exactness` and no `dtype`, as those of scripted models do not."""
-    jsonl(tmp_path / "cases.jsonl", [document(0, "A")])
-    given = usual(tmp_path, model="nano", judges=["geval"], coverage_floor=0)
-
-    def rule(model: Any, out: str = "out") -> tuple[float | None, str | None]:
-        job = as_begun(make_job(load_config(given | {"model": model, "out": str(tmp_path / out)})))
-        assert job.model
-        source, identity = job.model[:2]
-        assert identity.as_fingerprint().get("exactness") == source.exactness
-        assert identity.dtype == source.dtype
-        return source.exactness, source.dtype
-
-    assert rule("nano") == (1e-4, "bfloat16")
-    evaljudge.run(given, engines=ScriptedEngines(), progress=False)
-    assert rule("nano") == (None, None)
-    assert rule({"source": "nano", "exactness": 0.01}) == (0.01, None)
-    assert rule("nano", out="another") == (1e-4, "bfloat16")

@@ -9,13 +9,13 @@ import errno
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
@@ -23,12 +23,10 @@ from evaljudge.commands.check import Checked, check_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
-from evaljudge.runs import binding
 from evaljudge.runs.job import BOTH
 from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output, Place
 from evaljudge.storage.failures import disk_error
-from evaljudge.storage.files import SEALED
 from tests import build
 from tests.build import command, document, jsonl, lines
 
@@ -37,17 +35,12 @@ DOCUMENTS = 3
 DERIVED = ["scores/00000-00007.parquet", "selected/some.jsonl", "report/agreement.json"]
 PAPERS = ["run.json", "shards.json"]
 BUNDLES = ["commits/judge/00001.zip", "commits/measure/00001.zip", "briefs/z*/00001.zip"]
-EARLIER = ["scores/00001.parquet", "briefs/geval/00001-*.parquet",
-           "commits/measure/00001.json", "measures/words/00001.parquet",
-           "commits/prepare/00001.json", "commits/judge/00001.json",
-           "verdicts/geval/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
-"""Files of a run that an earlier version has begun."""
-BRIEFS = [EARLIER[1], "briefs/common/*.json", BUNDLES[2]]
-"""A run that is done does not read them."""
-MEASURED = [EARLIER[2], EARLIER[3], BUNDLES[1]]
 CASES = "cases/00001.parquet"
-STAGES = [CASES, *EARLIER[4:], BUNDLES[0]]
-FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, EARLIER[0]]
+STAGES = [CASES, BUNDLES[0]]
+MEASURED = BUNDLES[1]
+BRIEFS = ["briefs/common/*.json", BUNDLES[2]]
+"""A run that is done does not read them."""
+FILES = [*PAPERS, *STAGES, MEASURED, *BRIEFS, *DERIVED]
 SHORT = ("another's", "gone")
 """Damages of the ordinary tests; the long ones have all of them."""
 FOREIGN = ("README", ".DS_Store", "00001.parquet~", "copy of 00001.json", "notes/00001.json")
@@ -175,21 +168,13 @@ def whole(tmp_path_factory):
     return Bench(tmp_path_factory.mktemp("damaged"), {"geval": {}})
 
 
-@pytest.fixture(scope="module")
-def earlier(tmp_path_factory):
-    """Begun by an earlier version; with a judge that has checks, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binding, "BUNDLED", SEALED)
-        return Bench(tmp_path_factory.mktemp("both"), {"synthetic": {"levels": 3}, "geval": {}})
-
-
 pytestmark = pytest.mark.usefixtures("no_fsync")
 
 
 @pytest.fixture
-def hurt(whole, earlier):
+def hurt(whole):
     def make(name: str, damage: str) -> Bench:
-        bench = (earlier if name in EARLIER else whole).copied("hurt")
+        bench = whole.copied("hurt")
         ALL_DAMAGES[damage](bench.find(name))
         return bench
 
@@ -229,7 +214,7 @@ def test_run_makes_everything_again_or_refuses_in_one_line(hurt, name, damages):
         assert bench.results() == bench.unharmed, damage
         if name not in BRIEFS:
             assert bench.check().problems == [], damage
-        if name in [*STAGES, *MEASURED] and damage != "foreign":
+        if name in [*STAGES, MEASURED] and damage != "foreign":
             is_lost_marker = name.startswith("commits/") and damage == "gone"
             assert sum(name in line for line in bench.warnings.lines) == (not is_lost_marker)
             assert (bench.out / "damaged" / name).exists() == (damage != "gone")
@@ -245,9 +230,7 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt, name, da
             refused(error, name, damage)
             continue
         warnings = outcome.findings.warnings
-        if name == "commits/prepare/00001.json" and damage == "gone":
-            assert any("1 shard has lost its marker" in line for line in warnings)
-        elif name in STAGES and damage != "foreign":
+        if name in STAGES and damage != "foreign":
             assert sum("1 shard left out" in line and name in line for line in warnings) == 1
             assert outcome.exit_code == 3
             assert all(row.reasons == {DAMAGED_FILE: 2} for row in outcome.findings.coverage)
@@ -255,10 +238,10 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt, name, da
             assert {row["doc_id"] for row in bench.rows("scores")} == {"d0", "d2"}
         else:
             assert bench.results() == bench.unharmed, damage
-            if name in (EARLIER[1], BUNDLES[2]) and damage not in ("gone", "folder", "foreign"):
+            if name == BUNDLES[2] and damage not in ("gone", "folder", "foreign"):
                 page = (bench.out / "report/index.html").read_text()
                 assert f"{bench.find(name).relative_to(bench.out)}: " in page, damage
-            is_remade = name in MEASURED and damage != "foreign"
+            is_remade = name == MEASURED and damage != "foreign"
             is_lost_marker = name.startswith("commits/") and damage == "gone"
             told = [line for line in bench.warnings.lines if "set aside in damaged/" in line]
             assert len(told) == (is_remade and not is_lost_marker), damage
@@ -270,18 +253,13 @@ def refused(error: UserError, name: str, damage: str) -> None:
     assert name in PAPERS or (damage == "folder" and name in DERIVED), (damage, error)
 
 
-@pytest.mark.parametrize("is_earlier", [False, True])
-def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
-    whole, earlier, is_earlier
-):
-    bench = (earlier if is_earlier else whole).copied("two")
-    ending = "json" if is_earlier else "zip"
-    markers = [bench.out / f"commits/judge/{n:05d}.{ending}" for n in range(DOCUMENTS)]
-    first = bench.find("verdicts/geval/00000.parquet") if is_earlier else markers[0]
+def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(whole):
+    bench = whole.copied("two")
+    markers = [bench.out / f"commits/judge/{n:05d}.zip" for n in range(DOCUMENTS)]
     for content in (b"first", b"second"):
         before = [file.read_bytes() for file in markers]
-        first.write_bytes(content)
-        (bench.out / EARLIER[-1].replace("1.", "2.") if is_earlier else markers[2]).unlink()
+        markers[0].write_bytes(content)
+        markers[2].unlink()
         with pytest.raises(UserError, match="is bound to another run: seed is 0 there, 1 here"):
             bench.run(seed=1)
         bench.run()
@@ -289,10 +267,9 @@ def test_only_what_is_damaged_is_done_again_and_is_set_aside_beside_the_first(
         same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
         assert same == [False, True, False]
         (line,) = bench.warnings.lines
-        assert f"{first.name}: " in line
-        assert "00002.parquet: is gone" in line or not is_earlier
-    kept = sorted((bench.out / "damaged" / first.relative_to(bench.out)).parent.iterdir())
-    assert [file.name for file in kept] == [first.name, f"{first.name}.2"]
+        assert "00000.zip: " in line
+    kept = sorted((bench.out / "damaged/commits/judge").iterdir())
+    assert [file.name for file in kept] == ["00000.zip", "00000.zip.2"]
     assert [file.read_bytes() for file in kept] == [b"first", b"second"]
 
 
@@ -342,37 +319,16 @@ def test_cases_from_before_the_ratings_changed_are_damaged(whole):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [EARLIER[6], *(pytest.param(n, marks=pytest.mark.long) for n in (BRIEFS[0], MEASURED[1]))],
-)
-def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(earlier, name):
-    stages = {EARLIER[6]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
-    bench = earlier.copied("both")
-    ALL_DAMAGES["half"](bench.find(name))
-    for stage in stages[name]:
-        (bench.out / f"commits/{stage}/00001.json").write_bytes(b"{}")
-    again = bench.copied("again")
-    bench.run(evaljudge.make_report)
-    again.run()
-    assert again.results() == bench.unharmed
-    assert again.check().problems == []
-
-
-@pytest.mark.parametrize(
     ("name", "stage"),
-    [
-        *((name, stage) for name in (CASES, EARLIER[1]) for stage in BOTH),
-        (BRIEFS[1], "prepare"),
-        (BUNDLES[2], "judge"),
-    ],
+    [*((CASES, stage) for stage in BOTH), (BRIEFS[0], "prepare"), (BUNDLES[2], "judge")],
 )
-def test_a_run_is_resumed_over_damaged_files(whole, earlier, name, stage):
+def test_a_run_is_resumed_over_damaged_files(whole, name, stage):
     for damage in SHORT:
-        bench = (earlier if name in EARLIER else whole).copied("unfinished")
+        bench = whole.copied("unfinished")
         ALL_DAMAGES[damage](bench.find(name))
-        bench.find("commits/judge/00001.*").unlink()
+        bench.find(BUNDLES[0]).unlink()
         if stage == "prepare":
-            bench.find("commits/prepare/00001.json" if name in EARLIER else BUNDLES[2]).unlink()
+            bench.find(BUNDLES[2]).unlink()
         bench.run()
         assert bench.results() == bench.unharmed, damage
         assert bench.check().problems == []
@@ -410,45 +366,22 @@ def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole):
     assert bench.results() == before
 
 
-def unsealed(bench: Bench) -> None:
-    """As version 0.1 wrote it."""
-    for file in (file for file in bench.out.rglob("*") if file.is_file()):
-        if file.suffix == ".parquet":
-            pq.write_table(pq.read_table(file).replace_schema_metadata(None), file)
-        elif file.suffix == ".json" and file.parent.name not in ("report", "selected"):
-            content = json.loads(file.read_text())
-            for key in ("sha256", "files", "documents", "derived", "layout"):
-                content.pop(key, None)
-            if file.name == "shards.json":
-                content["shards"] = [numbers[:3] for numbers in content["shards"]]
-            if file.name == "run.json":
-                run = content["id"]
-                content["id"] = run[1:]
-            file.write_text(json.dumps(content))
-    for file in (bench.out / "briefs").rglob(f"*-{run}.parquet"):
-        file.rename(file.with_name(file.name.replace(run, run[1:])))
+def test_a_run_of_another_version_is_refused_and_nothing_is_changed(whole, capsys):
+    bench = whole.copied("older")
+    output = Output(str(bench.out))
+    output.write_run((output.run() or {}) | {"layout": 2})
+    before = files(bench.out)
+    said = "(its layout is 2, and this version reads 3): take another `out`"
+    for work in (evaljudge.run, evaljudge.make_report):
+        with pytest.raises(UserError, match=re.escape(said)):
+            bench.run(work)
+    for name in ("check", "view"):
+        assert said in command(capsys, name, str(bench.out), code=2)[1]
+    assert files(bench.out) == before
 
 
-def test_a_run_of_the_first_version_is_read_resumed_and_checked(earlier):
-    older = earlier.copied("older")
-    unsealed(older)
-    checked = older.check()
-    assert (checked.problems, checked.found.proven) == ([], 0)
-    assert checked.found.readable > 20
-    for work in (evaljudge.make_report, evaljudge.run):
-        older.run(work)
-        assert older.results() == older.unharmed
-    for number, name in enumerate([*PAPERS, CASES, *EARLIER[2:]]):
-        bench, damage = older.copied("older hurt"), ("junk", "gone")[number % 2]
-        ALL_DAMAGES[damage](bench.find(name))
-        assert len(bench.check().problems) == 1, (name, damage)
-        try:
-            bench.run()
-        except UserError as error:
-            one_line(error, name)
-            assert name in [*PAPERS, "cases/00001.parquet"]
-        else:
-            assert bench.results() == bench.unharmed, damage
+def files(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_check_says_what_was_found(whole, capsys):
@@ -469,19 +402,6 @@ def test_check_says_what_was_found(whole, capsys):
     said = json.loads(command(capsys, "check", str(bench.out), "--json")[0])
     assert said["damaged"] == []
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
-
-
-def test_check_warns_of_a_secret_that_an_earlier_version_stored(whole, capsys):
-    bench = whole.copied("secret")
-    assert bench.check().secret is None and "warning" not in bench.check().text
-    output = Output(str(bench.out))
-    written = output.run() or {}
-    written["fingerprint"]["corpus"] = ["s3://bucket/cases.jsonl?secret_key=SECRET"]
-    output.write_run(written)
-    before = Place(str(bench.out)).read("run.json")
-    said, _ = command(capsys, "check", str(bench.out))
-    assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
-    assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
 
 
 def unreadable(file: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:

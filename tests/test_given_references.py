@@ -187,14 +187,7 @@ def test_what_is_laid_beside_other_briefs_leaves_them(folder):
     assert {b.key: b for b in run.briefs()} == {b.key: b for b in all_of_it}
 
 
-@pytest.mark.parametrize("is_earlier", [False, True])
-def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(
-    folder, request, is_earlier
-):
-    """A marker is left there in the run of an earlier version: beside the file's briefs alone it
-    must not say that all are there."""
-    if is_earlier:
-        request.getfixturevalue("begun_earlier")
+def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(folder):
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     run.whole()
     for file in (folder / "run/briefs").rglob("*.*"):

@@ -196,7 +196,7 @@ def test_a_judge_that_names_the_model_for_all_is_one_of_all(bench):
     judges = {"synthetic": OWN, "geval": {"model": {"source": "m"}}}
     bench.run(judges={"synthetic": OWN, "geval": {}})
     (marker,) = bench.out.glob("commits/*/00000.zip")
-    assert marker.parent.name == "judge", "as in runs of earlier versions"
+    assert marker.parent.name == "judge"
     assert "panels" not in json.loads((bench.out / "run.json").read_text())
     bench.run(judges=judges)
     assert bench.opened() == []

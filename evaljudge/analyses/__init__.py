@@ -45,8 +45,7 @@ class Rank(IntEnum):
     SELECTIONS = 5
     MEANS = 6
     FAMILIES = 7
-    UNREAD = 8
-    COST = 9
+    COST = 8
 
 
 class Warned(NamedTuple):

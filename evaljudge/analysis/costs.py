@@ -111,12 +111,10 @@ class Accounts:
         """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
         self._repeated = Counter[str]()
         """What workers did of shards, and others committed."""
-        self._all_have_axes = True
         for receipt in receipts:
             self.add(receipt)
 
     def add(self, receipt: Receipt) -> None:
-        """A receipt of an earlier version lacks the tokens of each axis, and the cache's block."""
         stage, worker, gpus = receipt["stage"], receipt["worker"], receipt["gpus"]
         lived, _ = self._workers.get(worker, (0.0, gpus))
         self._workers[worker] = (max(lived, receipt["worker_seconds"]), gpus)
@@ -124,11 +122,10 @@ class Accounts:
         parts = self._parts.setdefault(worker, defaultdict(Tokens))
         for judge, asked in receipt["asked"].items():
             self._tokens[stage, judge] += Tokens(**asked["tokens"])
-            if receipt.get("cache_block") is not None:
+            if receipt["cache_block"] is not None:
                 self._by_block[receipt["cache_block"]] += Tokens(**asked["tokens"])
             self._masses[judge] += Masses(**asked["masses"])
-            self._all_have_axes &= "axes" in asked
-            for axis, tokens in asked.get("axes", {}).items():
+            for axis, tokens in asked["axes"].items():
                 parts[stage, judge, axis] += Tokens(**tokens)
 
     def __iadd__(self, other: "Accounts") -> Self:
@@ -142,7 +139,6 @@ class Accounts:
             self._workers[worker] = (max(before, lived), gpus)
             _add(self._parts.setdefault(worker, defaultdict(Tokens)), other._parts[worker])
         self._repeated.update(other._repeated)
-        self._all_have_axes &= other._all_have_axes
         return self
 
     @property
@@ -173,12 +169,7 @@ class Accounts:
         return cost | {"money": money, "price": price}
 
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
-        """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.
-
-        Empty where any receipt lacks the axes, since the sum would be only a part of the cost.
-        """
-        if not self._all_have_axes:
-            return []
+        """A row per stage, judge and axis; `scores`: how many each judge gave on each axis."""
         parts, shares = _together(self._parts.values()), self._shares()
         rows = []
         for stage, judge, axis in sorted(parts, key=lambda part: (part[1:], part[0])):

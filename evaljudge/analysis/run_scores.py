@@ -79,10 +79,7 @@ def signatures(run: ScoredRun) -> dict[str, str]:
 
 def selections(run: ScoredRun) -> list[str]:
     """The selections that the last report wrote."""
-    files = run.about.get(DERIVED)
-    if files is None:  # an earlier version did not note them
-        there = run.output.place.names("selected")
-        files = [f"selected/{name}" for name in there if f"{name}l" in there]
+    files = run.about.get(DERIVED, ())
     matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
     return [match[1] for match in matches if match]
 

@@ -311,7 +311,7 @@ def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, 
 
 
 def _shaped(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
-    """The table with exactly these columns; what an earlier version did not write is null."""
+    """The table with exactly these columns; what is not stored is null."""
     import pyarrow as pa
 
     def column(field: "pa.Field") -> "pa.ChunkedArray":

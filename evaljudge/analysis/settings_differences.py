@@ -14,12 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evaljudge.analysis.run_scores import ScoredRun
-from evaljudge.engines.trust import SECRET_NAME
-from evaljudge.text import without_secrets
 
 Row = Mapping[str, Any]
 Signatures = Mapping[str, str]
-HIDDEN = "(hidden)"
 SIDES = ("first", "second")
 
 
@@ -39,11 +36,7 @@ def settings_differences(
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
         made += [row for row in rows if _change(row) not in seen and row not in made]
-    return [  # nothing secret is shown, wherever a configuration has it
-        {"key": row["key"]}
-        | {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
-        for row in [*bound, *made]
-    ]
+    return [*bound, *made]
 
 
 def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,11 +71,3 @@ def _change(row: Row) -> str:
     """What a row says, whether the fingerprint says it or a signature, which has shorter keys."""
     *_, last = row["key"].split(".")
     return json.dumps([last, f"{row.get('first')}", f"{row.get('second')}"])
-
-
-def _harmless(value: Any, key: str) -> Any:
-    if isinstance(value, str):
-        return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
-    if isinstance(value, Mapping):
-        return {name: _harmless(item, name) for name, item in value.items()}
-    return [_harmless(item, key) for item in value] if isinstance(value, list) else value

@@ -19,7 +19,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli.built_in import Commands, PlainWords, refuse_gone_options
+from evaljudge.cli.built_in import Commands, PlainWords
 from evaljudge.cli.probe import studies_app
 from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
@@ -38,7 +38,6 @@ class _Command(PlainWords, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from pydantic import ValidationError
 
-        refuse_gone_options(str(ctx.info_name), args)
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:

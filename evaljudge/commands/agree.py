@@ -115,7 +115,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         if axis != ANY_AXIS and axis not in rated.human:  # mostly a spelling mistake
             strange = unknown("human axis", axis, rated.human)
             warnings.append(f"{scorer}: no rating to compare with: {strange}")
-    warnings += [*read.notes, *how.unread, *tables.noticed.of_copies]
+    warnings += [*read.notes, *tables.noticed.of_copies]
     looked_at, grid = rated, tables.as_grid()
     if on:
         looked_at, grid = rated.on(on), grid.on(on)

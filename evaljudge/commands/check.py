@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evaljudge.commands.options import CheckOptions, Shown
-from evaljudge.engines.trust import secret_in
 from evaljudge.errors import Damaged
 from evaljudge.settings import as_path
 from evaljudge.storage import Inspected, Output, holder, inspect
@@ -19,7 +18,6 @@ class Checked(Shown):
     at_work: str  # the job that writes there now, if any does
     found: Inspected
     problems: list[str]
-    secret: str | None = None  # where run.json holds a secret, which earlier versions stored there
 
     @property
     def exit_code(self) -> int:
@@ -33,8 +31,7 @@ class Checked(Shown):
     def json(self) -> str:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
         counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
-        faults = {"readable": found.readable, "damaged": self.problems, "secret": self.secret}
-        rows = {**named, **counts, **faults}
+        rows = {**named, **counts, "damaged": self.problems}
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -42,11 +39,6 @@ class Checked(Shown):
         yield from self.problems
         if self.at_work:
             yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
-        if self.secret:
-            yield (
-                f"warning    run.json holds a secret at {self.secret}, and so may signatures: keep "
-                "the folder from others, and replace the secret by a new one"
-            )
         if not files.proven:  # run.json or shards.json is damaged
             yield f"files      {len(self.problems):,} damaged; the others were not read"
             return
@@ -54,8 +46,7 @@ class Checked(Shown):
             f"shards     {files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
             f"{done['measure']:,} measured"
         )
-        older = f", {files.readable:,} readable (of an earlier version)" if files.readable else ""
-        yield f"files      {files.proven:,} proven whole{older}, {len(self.problems):,} damaged"
+        yield f"files      {files.proven:,} proven whole, {len(self.problems):,} damaged"
 
 
 def checked(wanted: CheckOptions) -> Checked:
@@ -72,4 +63,4 @@ def check_run(out: str, briefs: str | None = None) -> Checked:
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
     problems = [str(fault.error) for fault in found.faults]
-    return Checked(out, at_work, found, problems, secret_in(run))
+    return Checked(out, at_work, found, problems)

@@ -39,8 +39,6 @@ UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
     "be certified by this sheet: for that, use --by random"
 )
-GONE = {"neyman": "stratified", "near-threshold": "random"}
-"""Methods of earlier versions, and what is used in place of each."""
 FORMS = ("label-studio",)
 THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
@@ -129,8 +127,6 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
 
 def _checked(wanted: LabelOptions, to: str) -> str:
     """The ending of the sheet."""
-    if wanted.by in GONE:
-        raise UserError(f"--by {wanted.by}: is no longer offered: use --by {GONE[wanted.by]}")
     refuse_unknown("--by", "method", [wanted.by], METHODS)
     if wanted.n < 1:
         raise UserError(f"--n {wanted.n}: at least one text")

@@ -15,7 +15,7 @@ from evaljudge.engines import Engines, ModelSource, VllmEngines
 from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
 from evaljudge.reasons import grouped
-from evaljudge.runs.binding import as_begun, refuse_other_run
+from evaljudge.runs.binding import refuse_other_run
 from evaljudge.runs.job import Job
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.storage import Output
@@ -105,7 +105,6 @@ def planned(
         look_at_corpus(config, jobs, problems)
         if len(jobs) == len(runs) and not problems.errors() & COUNTED_FROM:
             with problems.looking_at("counts"):
-                jobs = [as_begun(job) for job in jobs]
                 plans = _plans(jobs, [run.label for run in runs])
                 thinks = any(source.thinking for job in jobs for source in job.sources)
                 lines = _lines(plans, jobs[0], throughput, card, thinks, problems.further)

@@ -88,12 +88,10 @@ class ShownDocument(Shown):
         return "people" if self.config.get("rated_by", "people") == "people" else "rated"
 
     def _by_rater(self, axis: str, each: Sequence[float]) -> str:
-        """Each with the name of its column, where there is one for each rater; earlier versions had
-        them in the order of the configuration."""
+        """Each with the name of its column, where there is one for each rater."""
         fields = self.config.get("corpus", {}).get("columns", {})
-        columns = [f"{name} " for name, to in fields.items() if to == f"ratings.{axis}"]
-        is_known = len(columns) > 1 and columns == sorted(columns)
-        names = columns if is_known else [""] * len(each)
+        columns = sorted(f"{name} " for name, to in fields.items() if to == f"ratings.{axis}")
+        names = columns if len(columns) > 1 else [""] * len(each)
         shown = (NONE if n != n else f"{n:g}" for n in each)
         return ", ".join(map("".join, zip(names, shown, strict=False)))
 

@@ -31,7 +31,7 @@ from evaljudge.judges.shared.asking import document_texts
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import CountingModel
 from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
-from evaljudge.runs.binding import as_begun, open_bound
+from evaljudge.runs.binding import open_bound
 from evaljudge.runs.job import Job, make_job, required
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard
@@ -89,7 +89,7 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     if not scorer:
         raise UserError(f"{out}: no judge judged there, so there is no model to ask")
     refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
-    open_bound(as_begun(job))  # refused where another model answers by its name now
+    open_bound(job)  # refused where another model answers by its name now
     texts = _chosen(wanted, output, scorer, -1 if LOWER in _meaning(judges[scorer], scorer) else 1)
     had = output.critiques(text.score for text in texts)
     known = {(c.doc_id, c.system, c.axis) for c in had}

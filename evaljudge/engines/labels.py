@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from math import exp, log
+from math import exp
 from typing import NamedTuple
 
 from evaljudge.engines.template import Template
@@ -21,9 +21,6 @@ from evaljudge.engines.tokens import Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
-SHARE = log(1e-5)
-"""In earlier versions (`exactness` is None), a spelling was followed where it could add this share
-to its own option's probability, however small that is."""
 MOST_IDS = 128
 """The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
@@ -113,7 +110,7 @@ class CompiledOptions:
 
         return max(map(along, self.own), key=len, default=[])
 
-    def read(self, found: Found, exactness: float | None) -> Reading:
+    def read(self, found: Found, exactness: float) -> Reading:
         """Each option's log-probability, by the nodes that were read."""
         exact = {name: list[float]() for name in self.names}
         ahead: list[tuple[float, Step]] = []
@@ -128,10 +125,7 @@ class CompiledOptions:
                     paths.append((step.further.head, value))
                 else:
                     ahead.append((value, step))
-        if exactness is None:
-            further = _above_share(ahead, exact)
-        else:
-            further = _beyond(ahead, exact, exactness)
+        further = _beyond(ahead, exact, exactness)
         logprobs = {
             name: add_in_logs(values or [value for value, step in ahead if name in step.options])
             for name, values in exact.items()
@@ -162,15 +156,6 @@ def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float
         if spare < 0 and step.further:
             further.append(step.further)
     return further
-
-
-def _above_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
-    exact_logprobs = {name: add_in_logs(values) for name, values in exact.items()}
-    return [
-        step.further
-        for value, step in ahead
-        if step.further and any(value > exact_logprobs[name] + SHARE for name in step.options)
-    ]
 
 
 def compile_options(options: Options, tokeniser: Texts, template: Template) -> CompiledOptions:

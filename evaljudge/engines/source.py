@@ -68,12 +68,10 @@ class ModelSource:
     engine: Mapping[str, Any] = field(default_factory=dict)
     allow: tuple[Need, ...] = ()
     """What the user trusts this model with; see trust.py."""
-    exactness: float | None = EXACTNESS
-    """How much a probability that is reported may be off by spellings that were not followed; None
-    in runs of earlier versions, which had another rule (see labels.py)."""
+    exactness: float = EXACTNESS
+    """How much a probability that is reported may be off by spellings that were not followed."""
     dtype: str | None = None
-    """What it computes in (`describe` finds it); None: what vLLM chooses, as in runs of earlier
-    versions."""
+    """What it computes in (`describe` finds it)."""
     adapter: str | None = None
     """The folder of a LoRA adapter that is laid over it; see adapter.py."""
     longest: int = field(default=0, repr=False, compare=False)

@@ -48,6 +48,7 @@ class MeasuringWork:
             "cases": shard.cases,
             "unscored": len(unscored),
             "reasons": by_kind(unscored),
+            "files": [f"measures/{metric}/{shard.file}" for metric in measured],
             "measured": measured,
             "worker": self._here.worker,
             "worker_seconds": round(time.monotonic() - self._since, 3),

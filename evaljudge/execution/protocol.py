@@ -87,8 +87,6 @@ class Assignment:
     writer: Identity
     signatures: Mapping[str, str]
     seed: int
-    session: str = ""
-    """The driver's, which is in the receipts of the shards that it has committed."""
     probes: Sequence[Probe] = ()
     """Asked of each engine as it is opened, and counted nowhere."""
     commit_every: float = inf
@@ -159,7 +157,7 @@ class Order:
     stages: Sequence[Stage]
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
-    """Some of it may be committed already, by a worker of this session, or kept (case.py)."""
+    """Some of it may be committed already, by another worker, or kept (case.py)."""
     is_copy: bool = False
     """Another worker has it in hand, too."""
 

@@ -144,8 +144,7 @@ class ShardWork:
     async def do(self, order: Order) -> AsyncIterator[dict[str, Any]]:
         """The receipt of each stage as it is committed.
 
-        A stage that an earlier attempt of this session committed is not done again. A receipt of
-        another session does not count where it lies by itself: what it speaks of may be gone.
+        A stage that an earlier attempt committed is not done again.
         """
         name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
         attempt = await asyncio.to_thread(Attempt, name, self._here)
@@ -158,8 +157,6 @@ class ShardWork:
                 receipt = None
                 if order.is_again:
                     receipt = await asyncio.to_thread(self._output.receipt, stage, order.shard)
-                if receipt and not self._output.is_bundled:
-                    receipt = receipt if receipt["session"] == self._job.session else None
                 yield receipt or await work[stage](order, cases, known, attempt)
         finally:
             for case in cases:
@@ -198,8 +195,7 @@ class ShardWork:
             for kind, mine in known.items():
                 theirs = await asyncio.to_thread(self._output.own_briefs, kind, shard)
                 mine.update((brief.key, brief) for brief in theirs)
-        if self._output.is_bundled:
-            self._prepared[shard.number] = receipt
+        self._prepared[shard.number] = receipt
         return receipt
 
     async def _judge(
@@ -362,7 +358,7 @@ class ShardWork:
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """The briefs of other files, to be reused, and the shard's own, which replace them."""
         output, own_file = self._output, self._output.brief_file(order.shard)
-        may_be_there = order.is_again or "prepare" not in order.stages or not output.is_bundled
+        may_be_there = order.is_again or "prepare" not in order.stages
         known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
             others = [file for file in order.brief_files.get(kind, ()) if file != own_file]
@@ -393,7 +389,6 @@ class ShardWork:
             "reasons": by_kind(reasons),
             "asked": {judge: asdict(counts) for judge, counts in kept.asked.items()},
             "seconds": round(now - kept.since, 3),
-            "session": self._job.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,
@@ -406,7 +401,7 @@ class ShardWork:
         if await asyncio.to_thread(self._output.commit, stage, shard, whole):
             return receipt
         marker = self._output.marker(stage, shard)
-        return (await asyncio.to_thread(self._output.prove, marker))[0]
+        return await asyncio.to_thread(self._output.prove, marker)
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:

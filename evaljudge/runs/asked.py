@@ -216,7 +216,7 @@ def keep_judging(place: Place, judging: Judging) -> None:
 
 
 def kept_judging(output: Output) -> Judging:
-    """What the last report kept; refused if that is of an earlier version or damaged."""
+    """What the last report kept; refused if that is damaged."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
         raise UserError(NOT_KEPT)
     try:

@@ -18,7 +18,6 @@ from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.errors import Unasked, UserError
 from evaljudge.execution.local import LocalExecutor
-from evaljudge.runs.binding import as_begun
 from evaljudge.runs.job import BOTH, make_job
 from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
@@ -46,7 +45,7 @@ class _Batches:
         for part in job.passes:
             todo, mine = lacking(part, output, BOTH), output.of(part.job.panel)
             if "prepare" not in part.stages:  # another model's
-                ready = mine.prepared(part.job.kinds)
+                ready = mine.committed("prepare")
                 todo = {shard: stages for shard, stages in todo.items() if shard.number in ready}
             self.held.take_references(part, output, todo)
             with suppress(Unasked):
@@ -65,7 +64,7 @@ def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
         raise UserError(f"{run}: its run.json has no configuration: name its file in place of OUT")
     there = Output(config.out)
     engines = BatchEngines(there.kept(BATCH), samples)
-    job = as_begun(make_job(config, engines, (there.run() or {}).get("fingerprint")))
+    job = make_job(config, engines, (there.run() or {}).get("fingerprint"))
     if others := [source for source in job.sources if not source.way.endswith(OF_FILES)]:
         raise UserError(
             f"{config.out}: the run was begun with another way of reading probabilities of "

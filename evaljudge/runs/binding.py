@@ -21,7 +21,7 @@ from evaljudge.records import Candidate, Case
 from evaljudge.runs.asked import tokens_of
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import check_references
-from evaljudge.storage import BUNDLED, LAYOUTS, Claim, Fault, Output, Shard, ahead
+from evaljudge.storage import BUNDLED, Claim, Fault, Output, Shard, ahead
 from evaljudge.text import counted
 
 MOST_TOKENS, MOST_CASES = 1_000_000, 256
@@ -90,20 +90,6 @@ def _fingerprint(bound: Mapping[str, Any], listing: Mapping[str, Any]) -> Finger
     return {**bound["fingerprint"], "corpus": listing["corpus"]}
 
 
-def as_begun(job: Job) -> Job:
-    """The job, by the rules of the run that lies there: one that an earlier version has begun goes
-    on following the spellings of answers as that version did, unless an exactness is named, and
-    computing in what vLLM chooses."""
-    named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
-    is_named = any(model and model.exactness is not None for model in named)
-    bound = (Output(job.config.out, job.config.briefs).run() or {}).get("fingerprint", {})
-    models = [bound.get("model"), *(j.get("model") for j in bound.get("judges", {}).values())]
-    there = [model for model in models if model]
-    rules = ("dtype",) if is_named else ("exactness", "dtype")
-    unknown = [rule for rule in rules if there and not any(rule in model for model in there)]
-    return job.without_rules(unknown)
-
-
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
     """How this job differs from the run that lies there; None where the folder is free for it.
 
@@ -165,7 +151,7 @@ def open_bound(job: Job) -> Output:
 
 def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
     name = BUNDLED + uuid.uuid4().hex[:8]  # never that of a run whose briefs are still there
-    bound = {"id": name, "layout": LAYOUTS[BUNDLED], "state": "begun"}
+    bound: dict[str, Any] = {"id": name, "state": "begun"}
     bound |= {"fingerprint": now, "briefs": job.config.briefs, "config": job.config.as_given()}
     if job.panel_ends:
         bound["panels"] = job.panel_ends

@@ -50,10 +50,6 @@ class FoundModel(NamedTuple):
     facts: ModelFacts | None = None
     """None for the model of a finished run, which need not be here."""
 
-    def without(self, rules: Sequence[str]) -> "FoundModel":
-        none: dict[str, Any] = dict.fromkeys(rules)
-        return FoundModel(replace(self.source, **none), replace(self.identity, **none))
-
 
 @dataclass(frozen=True)
 class Job:
@@ -73,15 +69,6 @@ class Job:
     """The models of judges that do not use the common one."""
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
-
-    def without_rules(self, names: Sequence[str]) -> "Job":
-        """The job with models as in versions without these fields (`exactness`, `dtype`)."""
-        return replace(
-            self,
-            model=self.model and self.model.without(names),
-            writer=self.writer and self.writer.without(names),
-            own_models={name: model.without(names) for name, model in self.own_models.items()},
-        )
 
     @property
     def one_model(self) -> bool:

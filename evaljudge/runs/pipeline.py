@@ -32,7 +32,7 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
-from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
+from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.cascade import passed_on
 from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
@@ -61,13 +61,16 @@ def run(
     watcher: Watcher | None = None,
     progress: bool = True,
     engines: Engines | None = None,
+    **settings: Any,
 ) -> Outcome:
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed.
+
+    `settings` take the place of those of the configuration: `run("c.yaml", seed=1, out="runs/b")`.
 
     The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
     frame). Progress is shown on stderr, unless a `watcher` is given or `progress` is False.
     """
-    job = make_job(_config(given, changes), engines)
+    job = make_job(_config(given, changes, settings), engines)
     return run_job(job, _watcher(watcher, progress=progress), extend=extend)
 
 
@@ -93,9 +96,10 @@ def prepare(
     watcher: Watcher | None = None,
     progress: bool = True,
     engines: Engines | None = None,
+    **settings: Any,
 ) -> str:
     """The briefs alone, on the writer. Gives the output folder."""
-    job = make_job(_config(given, changes), engines)
+    job = make_job(_config(given, changes, settings), engines)
     return _do_until(("prepare",), job, extend, _watcher(watcher, progress=progress))
 
 
@@ -107,9 +111,10 @@ def judge(
     watcher: Watcher | None = None,
     progress: bool = True,
     engines: Engines | None = None,
+    **settings: Any,
 ) -> str:
     """The verdicts, after the briefs that are lacking; no scores and no report."""
-    job = make_job(_config(given, changes), engines)
+    job = make_job(_config(given, changes, settings), engines)
     return _do_until(BOTH, job, extend, _watcher(watcher, progress=progress))
 
 
@@ -130,9 +135,10 @@ def make_report(
     watcher: Watcher | None = None,
     progress: bool = True,
     engines: Engines | None = None,
+    **settings: Any,
 ) -> Outcome:
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
-    config = _config(given, changes)
+    config = _config(given, changes, settings)
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with _watcher(watcher, progress=progress) as watching, claimed(config.out) as claim:
@@ -143,9 +149,11 @@ def make_report(
             return held.report(output, damaged=left_out(output, error, watching.warning))
 
 
-def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
+def plan(
+    given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None, **settings: Any
+) -> Plan:
     """What a run would ask; no model is loaded and nothing is written but a corpus in memory."""
-    return make_plan(as_begun(make_job(_config(given, changes), engines)))
+    return make_plan(make_job(_config(given, changes, settings), engines))
 
 
 def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
@@ -165,10 +173,12 @@ def _run_quietly(config: Config, engines: Engines) -> Outcome:
     return run_job(make_job(config, engines), Watcher())
 
 
-def _config(given: Given, changes: Sequence[str]) -> Config:
+def _config(given: Given, changes: Sequence[str], settings: Mapping[str, Any]) -> Config:
     if isinstance(given, Config):
-        return load_config(given.as_given(), changes) if changes else given
-    return load_config(given, changes)
+        if not (changes or settings):
+            return given
+        given = given.as_given()
+    return load_config(given, changes, **settings)
 
 
 def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -> R:
@@ -180,7 +190,7 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
         _saying_what_is_kept(job),
         job.executor.check(sizes),
     ):
-        held = ClaimedJob(as_begun(job), watching, claim)
+        held = ClaimedJob(job, watching, claim)
         return until_whole(held.job, partial(work, held), watching.warning)
 
 

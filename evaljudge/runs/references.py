@@ -295,9 +295,7 @@ def _writers(output: Output, run: Mapping[str, Any]) -> Writers:
 
 
 def _prepared(output: Output, writers: Writers) -> list[Shard]:
-    """A shard whose briefs are gone counts as not prepared, as it does for a rerun."""
-    each = [mine.prepared([kind]) for (kind, _), (mine, _) in writers.items()]
-    prepared = output.committed("prepare").intersection(*each)
+    prepared = output.committed("prepare")
     shards = [shard for shard in output.shards() if shard.number in prepared]
     if writers and not shards:
         raise UserError(

@@ -12,9 +12,9 @@ from evaljudge.agreement.rated import Key, nearly_same
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
-from evaljudge.analysis.cascade import FILE, NAME
+from evaljudge.analysis.cascade import FILE
 from evaljudge.analysis.combining import weigh_shards
-from evaljudge.analysis.costs import Accounts, Receipt
+from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
@@ -161,7 +161,6 @@ def findings_of(
             *selection.unmet(job.config.select, people, aims),
             *selection.out_of_reach(job.config.select, tables.columns),
         ],
-        Rank.UNREAD: [f"agreement: {line}" for line in job.config.agreement.unread],
         Rank.COST: list(accounts.cost_warnings),
     }
     kept = tables.as_kept()
@@ -276,19 +275,8 @@ def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Find
 def accounts_of(job: Job, output: Output, but_shards: Iterable[Shard] = ()) -> Accounts:
     but = {shard.number for shard in but_shards}
     receipts = chain(output.receipts("prepare", but), output.receipts("judge", but))
-    return Accounts(chain(receipts, _of_draw(job, output)), job.price)
-
-
-def _of_draw(job: Job, output: Output) -> Iterable[Receipt]:
-    """Those of a cascade's draw, which earlier versions left in the run of the drawn texts."""
-    known = output.kept(FILE) if job.config.cascade else {}
-    kept: list[Receipt] = known.get("receipts", [])
-    if kept or not known:
-        return kept
-    if not (run := Output(out := output.place.at(f"{NAME}/run")).run()):
-        return []
-    draw = Output(out, run.get("briefs"), run["id"])
-    return chain(draw.receipts("prepare"), draw.receipts("judge"))
+    of_draw = output.kept(FILE).get("receipts", []) if job.config.cascade else []
+    return Accounts(chain(receipts, of_draw), job.price)
 
 
 def write_run(

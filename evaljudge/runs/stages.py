@@ -7,7 +7,6 @@ A metric is missing where its signature is not the one that a shard was measured
 change between reports, and only what changed is measured.
 """
 
-import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -68,11 +67,7 @@ def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, li
 def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
     """The stages of a pass that each shard still lacks, shards in order."""
     output = output.of(part.job.panel)
-    done = {
-        stage: output.prepared(part.job.kinds) if stage == "prepare" else output.committed(stage)
-        for stage in wanted
-        if stage in part.stages
-    }
+    done = {stage: output.committed(stage) for stage in wanted if stage in part.stages}
     left = {
         shard: [stage for stage in done if shard.number not in done[stage]]
         for shard in output.shards()
@@ -96,10 +91,9 @@ def _assignment(part: Pass, output: Output, orders: Sequence[Order]) -> Assignme
         writer=required(job.writer).identity,
         signatures=job.judge_signatures() | job.metric_signatures(corpus_digest(output)),
         seed=job.config.seed,
-        session=uuid.uuid4().hex,
         probes=probes,
         commit_every=job.config.commit_every,
-        metrics=light if output.is_bundled and not job.panel.judge else (),
+        metrics=light if not job.panel.judge else (),
         price=job.price,
     )
 
@@ -137,7 +131,7 @@ def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
     others = {shard.number for shard in output.shards()} - {shard.number for shard in shards}
     wanted = job.metric_signatures(corpus_digest(output))
     measured = defaultdict[int, set[tuple[str, str]]](set)
-    judged = output.of(Panel()).receipts("judge", others) if output.is_bundled else ()
+    judged = output.of(Panel()).receipts("judge", others)
     for receipt in chain(judged, output.receipts("measure", others)):
         measured[receipt["shard"]] |= receipt.get("measured", {}).items()
     lacking = {

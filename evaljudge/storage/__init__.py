@@ -3,7 +3,7 @@
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder
 from evaljudge.storage.failures import Index, expect_answers, index_on_disk
-from evaljudge.storage.files import BUNDLED, GONE, LAYOUTS, RUN, SHARDS, SPENT, Panel, panels_of
+from evaljudge.storage.files import BUNDLED, GONE, RUN, SHARDS, SPENT, Panel, panels_of
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import (
     BATCH,
@@ -22,7 +22,7 @@ from evaljudge.storage.tables import as_stored
 __all__ = ["DERIVED", "Fault", "Inspected", "digests", "inspect", "was_finished"]
 __all__ += ["Claim", "claimed", "holder"]
 __all__ += ["Index", "expect_answers", "index_on_disk"]
-__all__ += ["BUNDLED", "GONE", "LAYOUTS", "RUN", "SHARDS", "SPENT", "Panel", "panels_of"]
+__all__ += ["BUNDLED", "GONE", "RUN", "SHARDS", "SPENT", "Panel", "panels_of"]
 __all__ += ["expand", "fetch_folder", "listing", "open_to_read", "to_write"]
 __all__ += ["BATCH", "Output", "Shard", "Stage", "ahead", "common_file", "judge_kinds", "marker"]
 __all__ += ["PIECE", "Place", "as_stored"]

@@ -1,9 +1,9 @@
 """Whether the files of a run are as they were written: all that are damaged, found in one pass.
 
-    inspect(Output("runs/first"))  ->  Inspected(proven=84, readable=0, faults=[Fault(…)], …)
+    inspect(Output("runs/first"))  ->  Inspected(proven=84, faults=[Fault(…)], …)
 
-A shard's marker names the files that it is of, or is a bundle with them. Where a run is done, every
-shard must have one.
+A shard's marker is a bundle with the files that it names. Where a run is done, every shard must
+have one.
 """
 
 import re
@@ -44,8 +44,6 @@ class Fault:
 @dataclass
 class Inspected:
     proven: int = 0
-    readable: int = 0
-    """Files of earlier versions, which have no seal to prove them."""
     faults: list[Fault] = field(default_factory=list)
     done: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
     """How many shards each stage has done."""
@@ -71,12 +69,12 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     committed = {at: output.marked(at) for at in chain.from_iterable(folders.values())}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
     for name in (RUN, SHARDS) if is_cut else (RUN,):
-        _count(seen, output.prove(name)[1])
+        output.prove(name)
+        seen.proven += 1
     derived: Mapping[str, str] = run.get(DERIVED, {})
 
     was_done, judges = was_finished(run), judge_kinds(run)
-    checked = place.folders("checks")
-    named, whole, measured = dict[str, _File](), set[str](), set[int]()
+    common, whole, measured = set[str](), set[str](), set[int]()
     for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
         markers = [
             _File(name := marker(at, n), shard, stage, name)
@@ -90,9 +88,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
             whole.add(file.name)
             if file.shard and receipt.get("measured"):
                 measured.add(file.shard.number)
-            for name in _vouched(output, file, receipt, judges, checked):
-                if not output.bundle(name):  # else it is proven with its marker
-                    named[name] = file._replace(name=name)
+            common |= {name for name in receipt["files"] if name.startswith(COMMON)}
     for stage in STAGES:
         seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
@@ -110,16 +106,15 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         for file in output.brief_files(kind)
         if file not in kept
     )
-    common = {f"{COMMON}{file}" for file in output.common_files()}
     files = [
         *(_File(f"cases/{shard.file}", shard, seal=shard.seal) for shard in shards),
-        *(file for file in named.values() if not file.name.startswith(COMMON)),
         *map(_File, briefs),
         *(_File(name) for name in _ALONE if place.kind(name) == "File"),
         *map(_File, output.critique_files()),
     ]
-    if with_derived:  # a run that goes on needs none of the common files that markers name
-        common |= {name for name in named if name.startswith(COMMON)}
+    there = {f"{COMMON}{file}" for file in output.common_files()}
+    common = common | there if with_derived else there  # a run that goes on needs no other
+    if with_derived:
         scored = {output.scores_file(shard): shard for shard in reversed(shards)}
         there = {f"scores/{name}" for name in place.names("scores")}
         is_done = run.get("state") == "done"
@@ -148,32 +143,12 @@ def was_finished(run: Mapping[str, Any]) -> bool:
     return run.get("state") in ("done", "damaged")
 
 
-def _vouched(
-    output: Output,
-    marker_file: _File,
-    receipt: Mapping[str, Any],
-    judges: Mapping[str, str],
-    checked: Iterable[str],
-) -> list[str]:
-    """The files that a marker vouches for; earlier versions did not name them in it."""
-    assert marker_file.shard is not None
-    if marker_file.stage == "measure":
-        return [f"measures/{metric}/{marker_file.shard.file}" for metric in receipt["measured"]]
-    if "files" in receipt:
-        return list(receipt["files"])
-    if marker_file.stage == "prepare":
-        own_file = output.brief_file(marker_file.shard)
-        return [f"briefs/{kind}/{own_file}" for kind in dict.fromkeys(judges.values())]
-    verdicts = [f"verdicts/{judge}/{marker_file.shard.file}" for judge in judges]
-    return [*verdicts, *(f"checks/{judge}/{marker_file.shard.file}" for judge in checked)]
-
-
 def _proven(
     output: Output, seen: Inspected, files: Sequence[_File]
 ) -> Iterator[tuple[_File, dict[str, Any]]]:
     """The undamaged files, with what a JSON file holds; the others are noted as faults."""
 
-    def prove(file: _File) -> tuple[dict[str, Any], bool] | Damaged | DiskError | None:
+    def prove(file: _File) -> dict[str, Any] | Damaged | DiskError | None:
         try:
             if not file.marker and not output.has_part(file.name):  # briefs of other judges
                 return None
@@ -188,14 +163,9 @@ def _proven(
             name = output.bundle(file.name) or file.name
             if all(fault.name != name for fault in seen.faults):
                 seen.faults.append(Fault(name, proof, file.shard, file.stage, file.marker))
-        elif proof:
-            _count(seen, proof[1])
-            yield file, proof[0]
-
-
-def _count(seen: Inspected, is_proven: bool) -> None:
-    seen.proven += is_proven
-    seen.readable += not is_proven
+        elif proof is not None:
+            seen.proven += 1
+            yield file, proof
 
 
 def _changed(output: Output, name: str, digest: str) -> str:

@@ -3,8 +3,8 @@
     verdicts/synthetic/00003.parquet    wherever the run lies
     briefs/synthetic/00003-s1f0c.parquet    in the run's folder, or in one that runs share
 
-Where the run's id says so, what a stage of a shard writes is a part of the stage's bundle
-(seals.py), and has the same name as if it were a file of its own.
+What a stage of a shard writes is a part of the stage's bundle (seals.py), and has the same name as
+if it were a file of its own.
 
 A file that is not as it was written is a Damaged, which says what can be done.
 """
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
 COMMON = "briefs/common/"
-SEALED, BUNDLED = "s", "z"
-"""The id of a run whose every file is sealed begins with one of these, and with the second where a
-stage of a shard is one bundle; the ids of the earliest runs are hexadecimal."""
-LAYOUTS = {BUNDLED: 2, SEALED: 1}
-"""What run.json says of it to other readers."""
+LAYOUT = 3
+"""What run.json says of how the run's files are made; a run of another is refused."""
+BUNDLED, LOOSE = "z", "s"
+"""A run's id begins with the first; in the names of its briefs that are no part of a bundle, with
+the second."""
 GONE = "is gone"
 OTHER_TIME = "is not the file that shards.json lists (ratings have changed between the two)"
 BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
@@ -62,8 +62,6 @@ REMEDIES: Mapping[str, str] = {
     "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
     "cut from it: without candidates that `--extend` has added to its documents since",
     "commits": _BY_RUN,
-    "verdicts": _BY_RUN,
-    "checks": _BY_RUN,
     "partial": "the documents that were saved there are asked about again",
     "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
     COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
@@ -72,7 +70,7 @@ REMEDIES: Mapping[str, str] = {
     "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     "cascade.json": "put it back from a copy: else no report says what was passed on",
     "why": "remove it, and `evaljudge why` has it written again",
-    **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
+    **dict.fromkeys(("scores", "report", "selected"), _BY_REPORT),
 }
 """What can be done about a damaged file of each folder."""
 
@@ -140,20 +138,18 @@ class RunFiles:
         """The run's id; empty where no run lies here."""
         return self._run or str((self.run() or {}).get("id", ""))
 
-    @property
-    def is_bundled(self) -> bool:
-        return self.name.startswith(BUNDLED)
-
     def run(self) -> dict[str, Any] | None:
         if RUN in self._known:
             return dict(self._known[RUN])
         if (content := self._find(RUN)) is None:
             return None
         with self._reading(RUN):
-            stored, is_proven = read_json(content, RUN, is_sealed=False)
-            is_ours = {"id", "fingerprint"} <= stored.keys()
-            if not is_proven and (not is_ours or str(stored["id"]).startswith((*LAYOUTS,))):
-                raise Unsound("has lost its sha256")
+            stored = read_json(content, RUN)
+        if (layout := stored.get("layout")) != LAYOUT:
+            raise UserError(
+                f"{self.uri}: a run of another version of evaljudge lies here (its layout is "
+                f"{layout}, and this version reads {LAYOUT}): take another `out`"
+            )
         self._known[RUN] = stored
         return dict(stored)
 
@@ -173,22 +169,22 @@ class RunFiles:
         near = near or next(filter(_has_run, map(self.place.at, self.place.folders(""))), None)
         raise UserError(f"{self.uri}: no run lies here{f'; {near} is one' if near else ''}")
 
-    def prove(self, name: str, seal: str = "") -> tuple[dict[str, Any], bool]:
-        """What a JSON file holds, and whether its seal proves a file; it does not where an earlier
-        version wrote it without one, and it can be read. Raises Damaged.
+    def prove(self, name: str, seal: str = "") -> dict[str, Any]:
+        """What a JSON file holds. Raises Damaged where its seal does not prove a file.
 
         A bundle's receipt is proven with all other parts. `seal`: what shards.json says of this
         file's seal."""
         if not name.endswith(".json"):
-            return {}, self._parquet(name, seal=seal)[1]
-        proof = self._object(name, self._read(name))
+            self.table(name, seal=seal)
+            return {}
+        stored = self._json(name)
         if bundle := self.bundle(name):
             with self._reading(bundle):
                 there = Bundle(self._whole(bundle) or b"").names
-            parts = [part for part in proof[0].get("files", ()) if not part.startswith(COMMON)]
+            parts = [part for part in stored["files"] if not part.startswith(COMMON)]
             for part in {*parts, *there} - {name}:
-                self._parquet(part)
-        return proof
+                self.table(part)
+        return stored
 
     def damaged(self, name: str, problem: str) -> Damaged:
         file = self.bundle(name) or name
@@ -219,8 +215,6 @@ class RunFiles:
             if briefs is None or not briefs[2].startswith(BUNDLED):
                 return ""
             return f"briefs/{ended(briefs[2], briefs[3])}/{number}.zip"
-        if not self.is_bundled:
-            return ""
         stage, _, end = of.partition("-")
         if folder == "commits" and stage == "prepare":
             return f"briefs/{ended(self.name, end)}/{number}.zip"
@@ -241,13 +235,6 @@ class RunFiles:
         names of briefs already, and in run.json."""
         is_enough = name == RUN or name.startswith("briefs/")
         return name if is_enough else f"{self.name}/{name}"
-
-    def _is_sealed(self, name: str) -> bool:
-        """Whether the run that wrote it sealed all of its files."""
-        if name.startswith("briefs/"):
-            match = BRIEFS.fullmatch(name.rpartition("/")[2])
-            return bool(match and match[2].startswith((*LAYOUTS,)))
-        return self.name.startswith((*LAYOUTS,))
 
     def _read(self, name: str) -> bytes:
         if (content := self._find(name)) is None:
@@ -316,19 +303,15 @@ class RunFiles:
             raise self.damaged(name, str(error)) from None
 
     def _json(self, name: str) -> dict[str, Any]:
-        return self._object(name, self._read(name))[0]
+        return self._object(name, self._read(name))
 
     def _find_json(self, name: str) -> dict[str, Any] | None:
         content = self._find(name)
-        return None if content is None else self._object(name, content)[0]
+        return None if content is None else self._object(name, content)
 
-    def _object(self, name: str, content: bytes) -> tuple[dict[str, Any], bool]:
+    def _object(self, name: str, content: bytes) -> dict[str, Any]:
         with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            stored, is_proven = read_json(content, at, is_sealed=must)
-            if not is_proven and name.startswith(COMMON) and "text" not in stored:
-                raise Unsound("is no reply of a model")
-        return stored, is_proven
+            return read_json(content, self._sealed_name(name))
 
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
@@ -338,20 +321,14 @@ class RunFiles:
     ) -> "pa.Table":
         """What a Parquet file of the run holds, of these columns those that it has; `part`: of
         which shard, where it holds several."""
-        return self._parquet(name, columns, seal, part)[0]
-
-    def _parquet(
-        self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
-    ) -> "tuple[pa.Table, bool]":
         content = self._read(name)
-        must, was_proven = self._is_sealed(name), self._recent.is_proven(name, content)
-        how = {"is_sealed": must, "is_proven": was_proven}
+        is_proven = self._recent.is_proven(name, content)
         with self._reading(name):
-            read = read_parquet(content, self._sealed_name(name), columns, part, **how)
+            at = self._sealed_name(name)
+            read = read_parquet(content, at, columns, part, is_proven=is_proven)
             if seal.encode() not in content:
                 raise Unsound(OTHER_TIME)
-        if read[1]:
-            self._recent.note_proven(name, content)
+        self._recent.note_proven(name, content)
         return read
 
     def _records(
@@ -377,10 +354,7 @@ class RunFiles:
     def _commit(self, name: str, receipt: Mapping[str, Any], *, is_changed: bool) -> bool:
         """Write a marker, with all that is ready of its bundle; False where there was one already,
         which stays. `is_changed`: then it is replaced."""
-        if not (bundle := self.bundle(name)):
-            self._write_json(name, receipt)
-            return True
-        place, at = self._where(bundle)
+        place, at = self._where(bundle := self.bundle(name))
         sealed = sealed_json(receipt, self._sealed_name(name))
         whole = bundled(self._unbundled.pop(bundle, {}) | {name: sealed})
         write = partial(place.write if is_changed else place.create, at, whole)

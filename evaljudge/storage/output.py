@@ -11,9 +11,7 @@ What is in it is asked for by the names that its parts have:
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet
     checks/synthetic/00003.parquet  measures/rouge1/00003.parquet  commits/judge/00003.json
 
-In a run that an earlier version has begun these are files of their own: data first, marker last, so
-that a shard's files are whole before `commits/STAGE/NUMBER.json` appears; each shard has a file of
-scores. In both, readers see committed shards only.
+Readers see committed shards only.
 
 Where the judges of a run have several models, each model is a panel, with markers of its own
 (`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
@@ -46,8 +44,9 @@ from evaljudge.storage.files import (
     BUNDLED,
     COMMON,
     GONE,
+    LAYOUT,
+    LOOSE,
     RUN,
-    SEALED,
     SHARDS,
     SPENT,
     Panel,
@@ -101,7 +100,7 @@ class Shard:
     candidates: int
     seal: str = field(default="", compare=False)
     """What the file of its cases proves itself by, so that a copy from before its ratings changed
-    is noticed; empty in runs of earlier versions."""
+    is noticed."""
 
     @property
     def file(self) -> str:
@@ -121,12 +120,12 @@ class Output(RunFiles):
 
     def bind(self, content: Mapping[str, Any]) -> None:
         """Write the first run.json, unless another job does so at this very moment."""
-        if not self.place.create(RUN, sealed_json(content, RUN)):
+        if not self.place.create(RUN, sealed_json({"layout": LAYOUT, **content}, RUN)):
             raise UserError(f"{self.uri}: another job has just begun a run there")
 
     def write_run(self, content: Mapping[str, Any]) -> None:
         self._known.pop(RUN, None)
-        self.place.write(RUN, sealed_json(content, RUN))
+        self.place.write(RUN, sealed_json({"layout": LAYOUT, **content}, RUN))
 
     @property
     def is_untouched(self) -> bool:
@@ -150,7 +149,7 @@ class Output(RunFiles):
         for name in (SHARDS, RUN, SPENT):
             self.place.remove(name)
         self.reread()
-        for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts", "partial"):
+        for folder in ("cases", "commits", "attempts", "partial"):
             self.place.remove_folder(folder)
 
     def reread(self) -> None:
@@ -198,11 +197,9 @@ class Output(RunFiles):
 
     def marked(self, folder: str) -> set[int]:
         """The numbers of the shards that have a marker in this folder."""
-        file = marker(folder, 0)
-        place, at = self._where((self.bundle(file) or file).rpartition("/")[0])
-        ending = "zip" if self.is_bundled else "json"
+        place, at = self._where(self.bundle(marker(folder, 0)).rpartition("/")[0])
         matches = map(_MARKER.fullmatch, place.entries(at))
-        return {int(name[1]) for name in matches if name and name[2] == ending}
+        return {int(name[1]) for name in matches if name and name[2] == "zip"}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> bool:
         """What was written of this stage counts from now on; False where another has committed it
@@ -211,7 +208,7 @@ class Output(RunFiles):
 
     def uncommit(self, marker: str) -> None:
         """The stage that this is the marker of is to be done again."""
-        place, at = self._where(self.bundle(marker) or marker)
+        place, at = self._where(self.bundle(marker))
         self._recent.clear()
         place.remove(at)
 
@@ -229,7 +226,7 @@ class Output(RunFiles):
         def read(name: str) -> dict[str, Any]:
             if (content := self._find_at_end(name)) is None:
                 raise self.damaged(name, GONE)
-            return self._object(name, content)[0]
+            return self._object(name, content)
 
         return self.ahead(read, names)
 
@@ -244,7 +241,7 @@ class Output(RunFiles):
         for at in self.folders("prepare"):
             name = marker(at, shard.number)
             if at not in prepared and (content := self._find_at_end(name)) is not None:
-                prepared[at] = self._object(name, content)[0]
+                prepared[at] = self._object(name, content)
         return [*filter(None, prepared.values()), *judged]
 
     # what is done of shards that are in hand
@@ -274,7 +271,7 @@ class Output(RunFiles):
         that runs share, others may be writing."""
         self.place.sweep()
         if self._shared and self.name:
-            self._shared.sweep(f"/{self.name}" if self.is_bundled else f"-{self.name}.")
+            self._shared.sweep(f"/{self.name}")
 
     # what came of batch files, and what was spent in all
 
@@ -394,20 +391,15 @@ class Output(RunFiles):
         if (receipt := self.receipt("measure", shard)) is None:
             return {}
         kept = {name: line for name, line in receipt["measured"].items() if name not in but}
-        if self.is_bundled:
-            for name in (f"measures/{metric}/{shard.file}" for metric in kept):
-                self._put(name, self._read(name))
-        elif kept != receipt["measured"]:
-            self.commit("measure", shard, receipt | {"measured": kept})
+        for name in (f"measures/{metric}/{shard.file}" for metric in kept):
+            self._put(name, self._read(name))
         return kept
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
         return self._write(f"measures/{metric}/{shard.file}", Score, scores)
 
     def scores_file(self, shard: Shard) -> str:
-        """The file of its scores, which several shards share where stages are bundles."""
-        if not self.is_bundled:
-            return f"scores/{shard.file}"
+        """The file of its scores, which several shards share."""
         first = shard.number - shard.number % SCORED_TOGETHER
         return f"scores/{first:05d}-{first + SCORED_TOGETHER - 1:05d}.parquet"
 
@@ -419,8 +411,6 @@ class Output(RunFiles):
         """Those of the shards that have scores."""
         there = {f"scores/{name}" for name in self.place.names("scores")}
         shards = [shard for shard in shards if self.scores_file(shard) in there]
-        if not self.is_bundled:
-            return shards
         files = dict.fromkeys(map(self.scores_file, shards))
         numbers = set(chain.from_iterable(self.ahead(self._scored_in, files)))
         return [shard for shard in shards if f"{shard.number}" in numbers]
@@ -436,28 +426,24 @@ class Output(RunFiles):
                 raise Unsound(f"cannot be read ({first_words(error)})") from None
         return parts_of(metadata)
 
-    def _part_of_scores(self, shard: Shard) -> str:
-        return f"{shard.number}" if self.is_bundled else ""
-
     def score_table(self, shard: Shard, columns: list[str] | None = None) -> "pa.Table":
         """The shard's scores as they are stored; `columns`: others than all but signatures."""
         few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
-        part = self._part_of_scores(shard)
-        return self.table(self.scores_file(shard), columns or few, part=part)
+        return self.table(self.scores_file(shard), columns or few, part=f"{shard.number}")
 
     def scores(self, shard: Shard) -> Iterator[Score]:
-        return self._records(Score, self.scores_file(shard), part=self._part_of_scores(shard))
+        return self._records(Score, self.scores_file(shard), part=f"{shard.number}")
 
     def write_scores(
         self, scores: Mapping[Shard, Sequence[Score]], signatures: Mapping[str, str] = {}
     ) -> None:
-        """The scores of all shards that share a file, or of the shard that has its own.
+        """The scores of all shards that share a file.
 
         `signatures`: of the scorers whose scores do not yet hold theirs."""
         (name,) = {self.scores_file(shard) for shard in scores}
         made, at = tables.score_tables(list(scores.values()), signatures), self._sealed_name(name)
-        parts = dict(zip(map(self._part_of_scores, scores), made, strict=True))
-        content = parquet(made[0], at, parts if self.is_bundled else {})
+        parts = {f"{shard.number}": table for shard, table in zip(scores, made, strict=True)}
+        content = parquet(made[0], at, parts)
         self._put(name, content, is_derived=True)
 
     def forget_scores(self, shard: Shard) -> None:
@@ -482,7 +468,7 @@ class Output(RunFiles):
     def loose(self) -> "Output":
         """The same, as it writes briefs that are no part of a bundle: those that the shards' own
         will be made from."""
-        return self._but(name=self.name.replace(BUNDLED, SEALED, 1)) if self.is_bundled else self
+        return self._but(name=self.name.replace(BUNDLED, LOOSE, 1))
 
     def brief_file(self, shard: Shard) -> str:
         return f"{shard.number:05d}{self._own_end}"
@@ -491,16 +477,6 @@ class Output(RunFiles):
     def _own_end(self) -> str:
         """How the names of its own files of briefs end."""
         return f"-{ended(self.name, (self.panel or Panel()).prepare)}.parquet"
-
-    def prepared(self, kinds: Iterable[str]) -> set[int]:
-        """The shards that are prepared, and whose own files of briefs of these kinds still lie
-        there."""
-        if self.is_bundled:
-            return self.committed("prepare")
-        there = [set(self.brief_files(kind)) for kind in kinds]
-        committed, shards = self.committed("prepare"), self.shards()
-        own = ((shard.number, self.brief_file(shard)) for shard in shards)
-        return {n for n, file in own if n in committed and all(file in files for files in there)}
 
     def brief_files(self, judge: str) -> list[str]:
         """All that may hold briefs for this kind of judge, bundles by the names of such a part."""

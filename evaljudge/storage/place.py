@@ -39,7 +39,7 @@ R = TypeVar("R")
 WRITTEN = (SCHEME, *CLOUDS)
 WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
-A_FILE = "is a file: name a folder"
+A_FILE = "is a file: name a folder (that of a run is the `out` of its configuration)"
 
 
 def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:

@@ -7,13 +7,12 @@ The digest is of the run's id and the file's name, and of the file's bytes with 
 digest's place. So a changed byte is noticed, a file that was cut short, and one of another shard or
 another run. A file and what proves it are written at once, whatever is killed in between.
 
-Parquet pages have checksums besides, as other readers know them. Files of earlier versions have no
-seal: of those it is only known that they can be read.
+Parquet pages have checksums besides, as other readers know them.
 
 A stage of a shard as one object: the files that it wrote, and last the receipt that they count. It
 is a zip whose parts are not compressed. Each part has the name and the seal that it would have
-as a file of its own, as in runs of earlier versions. Its end, where the receipt and the directory
-lie, can be read without the rest.
+as a file of its own. Its end, where the receipt and the directory lie, can be read without the
+rest.
 """
 
 import io
@@ -62,9 +61,9 @@ def sealed_object(content: bytes, name: str) -> bytes:
     return _sealed(content[:-1] + f', {_IN_JSON.decode()}{ZEROS}"}}'.encode(), _IN_JSON, name)
 
 
-def read_json(content: bytes, name: str, *, is_sealed: bool) -> tuple[dict[str, Any], bool]:
-    """The object in the file, and whether a seal proves it; `is_sealed`: it must have one."""
-    is_proven = _check(content, _IN_JSON, name, is_sealed)
+def read_json(content: bytes, name: str) -> dict[str, Any]:
+    """The object in the file, which its seal proves."""
+    _check(content, _IN_JSON, name)
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -72,7 +71,7 @@ def read_json(content: bytes, name: str, *, is_sealed: bool) -> tuple[dict[str, 
     if not isinstance(parsed, dict):
         raise Unsound("holds no JSON object")
     parsed.pop(SEAL, None)
-    return parsed, is_proven
+    return parsed
 
 
 def seal_of(content: bytes) -> str:
@@ -81,11 +80,11 @@ def seal_of(content: bytes) -> str:
     return content[at : at + NOTED].decode()
 
 
-def parquet(table: "pa.Table", name: str = "", parts: "Mapping[str, pa.Table]" = NO_PARTS) -> bytes:
+def parquet(table: "pa.Table", name: str, parts: "Mapping[str, pa.Table]" = NO_PARTS) -> bytes:
     """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
-    It is sealed where it has a name. `parts`: row groups instead of one table, by their names.
+    `parts`: row groups instead of one table, by their names.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -102,10 +101,8 @@ def parquet(table: "pa.Table", name: str = "", parts: "Mapping[str, pa.Table]" =
             writer.write_table(each)
         if parts:
             writer.add_key_value_metadata({PARTS: " ".join(parts)})
-        if name:
-            writer.add_key_value_metadata({SEAL: ZEROS})
-    plain: bytes = content.getvalue().to_pybytes()
-    return _sealed(plain, _IN_PARQUET, name) if name else plain
+        writer.add_key_value_metadata({SEAL: ZEROS})
+    return _sealed(content.getvalue().to_pybytes(), _IN_PARQUET, name)
 
 
 def read_parquet(
@@ -114,28 +111,21 @@ def read_parquet(
     columns: list[str] | None = None,
     part: str = "",
     *,
-    is_sealed: bool,
     is_proven: bool = False,
-) -> "tuple[pa.Table, bool]":
-    """The table in the file, or a part of it, and whether a seal proves it.
-
-    `is_sealed`: it must have a seal; `is_proven`: it has proven itself before.
-    """
+) -> "pa.Table":
+    """The table in the file, or a part of it, which its seal proves; `is_proven`: it has before."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    is_proven = is_proven or _check(content, _IN_PARQUET, name, is_sealed)
+    if not is_proven:
+        _check(content, _IN_PARQUET, name)
     try:
-        file = pq.ParquetFile(
-            pa.BufferReader(content),
-            pre_buffer=False,
-            page_checksum_verification=not is_proven,  # where pages have checksums
-        )
+        file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         if not part:
-            return file.read(columns, use_threads=False), is_proven  # few: threads cost more
+            return file.read(columns, use_threads=False)  # few: threads cost more
         if part not in (names := parts_of(file.metadata)):
             raise Unsound(f"has no rows of shard {part}")
-        return file.read_row_group(names.index(part), columns, use_threads=False), is_proven
+        return file.read_row_group(names.index(part), columns, use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Unsound(f"cannot be read ({first_words(error)})") from None
 
@@ -150,18 +140,14 @@ def _sealed(content: bytes, mark: bytes, name: str) -> bytes:
     return content[:at] + _digest(content, at, name) + content[at + len(ZEROS) :]
 
 
-def _check(content: bytes, mark: bytes, name: str, is_sealed: bool) -> bool:
-    """Whether a seal proves the content; Unsound where it disproves it, or is not there and must
-    be."""
+def _check(content: bytes, mark: bytes, name: str) -> None:
+    """Unsound where no seal proves the content."""
     if not content:
         raise Unsound("is empty")
     before = content.rfind(mark)
     at = before + len(mark)
-    if before < 0 and not is_sealed:
-        return False
     if before < 0 or content[at : at + len(ZEROS)] != _digest(content, at, name):
         raise Unsound("is not as it was written (its content does not match its sha256)")
-    return True
 
 
 def _digest(content: bytes, at: int, name: str) -> bytes:

@@ -143,16 +143,13 @@ def _case_row(case: Case) -> dict[str, Any]:
 
 
 def _case(row: Mapping[str, Any]) -> Case:
-    references = tuple(row["references"] or ())
+    references = tuple(row["references"])
     document = Document(row["doc_id"], row["source"], references, row["context"])
     return Case(document, tuple(map(_candidate, row["candidates"])))
 
 
 def _candidate(columns: Mapping[str, Any]) -> Candidate:
-    """Older runs have no column of raters; null is an absent rating.
-
-    It becomes the object `math.nan` itself, so that equal cases are equal.
-    """
-    listed = columns.get("raters") or ()
+    """Null, an absent rating, becomes the object `math.nan`, so that equal cases are equal."""
+    listed = columns["raters"]
     raters = {axis: tuple(nan if n is None else n for n in numbers) for axis, numbers in listed}
-    return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
+    return Candidate(columns["system"], columns["text"], dict(columns["ratings"]), raters)

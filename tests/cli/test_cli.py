@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +11,6 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app
-from evaljudge.cli.built_in import GONE
 from tests.build import command
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
@@ -80,16 +78,6 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
     config = {"corpus": "x.jsonl", "out": str(tmp_path / "o"), "model": str(tiny())}
     (tmp_path / "c.yaml").write_text(json.dumps(config))
     assert "no run lies here yet" in command(capsys, "report", str(tmp_path / "c.yaml"), code=2)[1]
-
-
-@pytest.mark.parametrize("name", GONE)
-def test_what_is_gone_ends_with_the_new_call(name, capsys, tmp_path):
-    (tmp_path / "CONFIG").touch()
-    given = [str(tmp_path / word) if word == "CONFIG" else word for word in name.split()]
-    said = command(capsys, *given, *([] if "CONFIG" in name else ["x"]), code=2)[1]
-    assert said == f"evaljudge: `evaljudge {name}` is gone: {GONE[name]}\n"
-    *_, call = re.findall(r"`evaljudge (\w+)", GONE[name]) or ["list"]
-    assert call in HELPED
 
 
 @pytest.mark.parametrize(

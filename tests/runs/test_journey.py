@@ -11,8 +11,6 @@ import pytest
 import evaljudge
 from evaljudge.commands.plan import planned_text
 from evaljudge.errors import UserError
-from evaljudge.runs import binding
-from evaljudge.storage.files import SEALED
 from tests import build
 from tests.build import Noting, document
 
@@ -318,25 +316,3 @@ def test_run_json_says_what_was_asked(bench):
     assert asked == {"prepare": WHOLE["write m"], "judge": WHOLE["choose m"]}
     assert run["total"]["asks"] == sum(WHOLE.values())
     assert set(run) >= {"fingerprint", "versions", "counts", "total", "seconds", "cost", "coverage"}
-
-
-def test_a_run_that_an_earlier_version_began_is_finished_as_it_was_and_to_the_same(bench):
-    """Its parts stay files of their own."""
-    tables = ("briefs", "verdicts", "checks", "measures", "scores")
-
-    def results() -> list[Any]:
-        rows = [[row | {"signature": ""} for row in bench.rows(name)] for name in tables]
-        return [*rows, (bench.out / "report/agreement.json").read_text()]
-
-    bench.asked(metrics=["words"])
-    whole = results()
-    assert bench.run_json()["layout"] == 2
-    bench.out = bench.folder / "earlier"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binding, "BUNDLED", SEALED)
-        bench.asked(evaljudge.prepare, metrics=["words"])
-    assert bench.asked(metrics=["words"]) == {"choose m": WHOLE["choose m"]}
-    assert results() == whole
-    assert not list(bench.out.rglob("*.zip"))
-    assert bench.asked(evaljudge.make_report, metrics=["words"]) == {}
-    assert results() == whole

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
+from evaljudge.runs.job import BOTH
 from evaljudge.storage import Output, Place, Shard, claim
 from evaljudge.storage import failures as waiting
 
@@ -107,13 +108,14 @@ def _write_shard(output: Output, shard: Shard) -> dict[str, Any]:
     brief = Brief("d", "k", "synthetic", "fluency", "1", {"text": "t"}, "ok", "", "s", Tokens(1))
     verdict = Verdict("d", "A", "synthetic", "fluency", {"p": [0.5]}, "ok", "", Tokens(2))
     score = Score("d", "A", "synthetic", "fluency", 0.25, "", "s")
-    output.write_run({"id": "1f0c"})
+    output.write_run({"id": "z1f0c"})
     output.write_listing({"shards": [[shard.number, shard.cases, shard.candidates]]})
     output.write_cases(shard, [case])
     output.write_briefs("synthetic", shard, [brief])
     output.write_verdicts("synthetic", shard, [verdict])
     output.write_scores({shard: [score]})
-    output.commit("judge", shard, {"shard": shard.number})
+    for stage in BOTH:
+        output.commit(stage, shard, {"shard": shard.number, "files": []})
     return {"cases": [case], "briefs": [brief], "verdicts": [verdict], "scores": [score]}
 
 

@@ -44,7 +44,7 @@ def verdict(reason: str = "") -> Verdict:
 def judged(folder: Path | str, *verdicts: Verdict) -> bool:
     output = Output(str(folder), run=RUN, panel=Panel())
     output.write_verdicts("j", SHARD, verdicts)
-    return output.commit("judge", SHARD, {"session": "now"})
+    return output.commit("judge", SHARD, {"files": [], "worker": "w"})
 
 
 def test_bundles_are_zips_that_end_with_the_receipt(tmp_path):
@@ -82,7 +82,7 @@ def test_nothing_lies_there_before_the_commit_and_then_one_object(tmp_path):
     output.write_verdicts("j", SHARD, [verdict()])
     output.write_checks("j", SHARD, [])
     assert not list(tmp_path.rglob("*"))
-    assert output.commit("judge", SHARD, {"session": "now"})
+    assert output.commit("judge", SHARD, {"files": [], "worker": "w"})
     (file,) = (file for file in tmp_path.rglob("*") if file.is_file())
     assert file == tmp_path / "commits/judge/00003.zip"
     again = Output(str(tmp_path), run=RUN)
@@ -103,7 +103,7 @@ def test_on_s3_the_first_counts_too_and_the_end_is_read_alone(s3):
     assert not judged(uri, verdict("second"))
     output = Output(uri, run=RUN, panel=Panel())
     assert len(output.place.read("commits/judge/00003.zip", END)) == END < len(s3.read(key))
-    assert [receipt["session"] for receipt in output.receipts("judge")] == ["now"]
+    assert [receipt["worker"] for receipt in output.receipts("judge")] == ["w"]
     assert list(output.verdicts("j", SHARD)) == [long]
     s3.put(key, b"")
     with pytest.raises(Damaged, match="is empty"):
@@ -135,10 +135,10 @@ def test_a_worker_that_is_second_goes_on_with_the_briefs_that_count(tmp_path):
 def test_all_parts_are_one_read_and_receipts_the_end_alone(tmp_path, monkeypatch):
     judged(tmp_path, verdict())
     output, counts = Output(str(tmp_path), run=RUN, panel=Panel()), counting(monkeypatch)
-    assert next(output.receipts("judge"))["session"] == "now"
+    assert next(output.receipts("judge"))["worker"] == "w"
     for _ in range(2):
         assert list(output.verdicts("j", SHARD)) == [verdict()]
-    assert output.receipts_of(SHARD) == [{"session": "now"}]
+    assert output.receipts_of(SHARD) == [{"files": [], "worker": "w"}]
     assert counts == {"commits/judge/00003.zip": 2, f"briefs/{RUN}/00003.zip": 1}
 
 

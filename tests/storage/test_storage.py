@@ -4,7 +4,6 @@ import math
 import os
 from dataclasses import replace
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from evaljudge.records import Brief, Candidate, Case, Critique, Document, Score,
 from evaljudge.storage import Output, Place, Shard
 from evaljudge.storage.files import Panel
 from evaljudge.storage.place import locate
-from evaljudge.storage.seals import parquet
 from evaljudge.storage.tables import from_table, to_table
 
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
@@ -73,26 +71,6 @@ def test_a_critique_is_found_by_its_score(tmp_path):
     assert output.critiques([replace(score, value=3.0)]) == [], "it explained another score"
 
 
-def test_cases_of_before_raters_were_kept_are_still_read(tmp_path):
-    texts = {"system": pa.string(), "text": pa.string()}
-    candidate = pa.struct(texts | {"ratings": pa.map_(pa.string(), pa.float64())})
-    candidates = [
-        {"system": "A", "text": "a", "ratings": [("fluency", 4.5)]},
-        {"system": "B", "text": "b", "ratings": None},
-    ]
-    old = {
-        **{"doc_id": ["d"], "source": ["s"], "references": [["r"]]},
-        **{"context": pa.array([None], pa.string())},
-        **{"candidates": pa.array([candidates], pa.list_(candidate))},
-    }
-    Place(str(tmp_path)).write("cases/00000.parquet", parquet(pa.table(old)))
-    assert Output(str(tmp_path)).cases(Shard(0, 1, 2)) == [
-        Case(
-            Document("d", "s", ("r",)), (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b"))
-        )
-    ]
-
-
 def test_the_columns_are_the_contract():
     assert to_table(Verdict, []).column_names == (
         ["doc_id", "system", "judge", "axis", "evidence", "status", "reason", "tokens"]
@@ -142,7 +120,7 @@ def test_of_two_jobs_that_begin_a_run_at_once_one_is_refused(tmp_path):
     Output(str(tmp_path)).bind({"id": "mine"})
     with pytest.raises(UserError, match="another job has just begun a run there"):
         Output(str(tmp_path)).bind({"id": "theirs"})
-    assert Output(str(tmp_path)).run() == {"id": "mine"}
+    assert Output(str(tmp_path)).name == "mine"
 
 
 def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path):
@@ -188,10 +166,9 @@ def test_a_container_of_azure_is_no_password():
 
 def test_of_a_shared_folder_of_briefs_only_the_runs_own_half_written_files_go(tmp_path):
     """Another run may be writing there."""
-    shared = tmp_path / "briefs/synthetic"
-    shared.mkdir(parents=True)
-    mine, others = (shared / f".00000-{run}.parquet.1a2b.part" for run in ("s11", "s12"))
+    mine, others = (tmp_path / f"briefs/{run}/.00000.zip.1a2b.part" for run in ("z11", "z12"))
     for file in (mine, others):
+        file.parent.mkdir(parents=True)
         file.touch()
-    Output(str(tmp_path / "out"), str(tmp_path / "briefs"), "s11").sweep()
-    assert [*shared.iterdir()] == [others]
+    Output(str(tmp_path / "out"), str(tmp_path / "briefs"), "z11").sweep()
+    assert (mine.exists(), others.exists()) == (False, True)

@@ -88,7 +88,7 @@ TRIED = [
 
 
 def furnish(place: Place, s3: Any) -> None:
-    place.write("there/t.parquet", parquet(TABLE))
+    place.write("there/t.parquet", parquet(TABLE, "t"))
     for name in ("a.json", "other"):
         place.write(f"there/{name}", b"[1]")
     assert s3.keys()
@@ -223,7 +223,7 @@ def test_an_output_is_whole_whatever_fails(where, shards, request, monkeypatch):
         for seed, fault in enumerate(TRANSIENT):
             proxy.add(fault, share=0.03, when=meets(fault), seed=seed)
         for number in range(3):
-            output, shard = Output(f"{bucket.uri}/runs/{number}", run="1f0c"), Shard(number, 1, 1)
+            output, shard = Output(f"{bucket.uri}/runs/{number}", run="z1f0c"), Shard(number, 1, 1)
             wrote = shards.write(output, shard)
             assert shards.read(output, shard) == wrote
             assert output.committed("judge") == {number} and output.shards() == [shard]

@@ -120,19 +120,19 @@ def test_files_of_a_file_a_folder_and_a_glob(ground):
 
 
 def test_an_output_comes_back_as_it_went(ground, shards):
-    output, shard = Output(ground.uri, run="1f0c"), Shard(3, 1, 2)
+    output, shard = Output(ground.uri, run="z1f0c"), Shard(3, 1, 2)
     wrote = shards.write(output, shard)
-    again = Output(ground.uri, run="1f0c")
+    again = Output(ground.uri, run="z1f0c")
     assert shards.read(again, shard) == wrote
-    assert again.run() == {"id": "1f0c"} and again.shards() == [shard]
-    assert again.committed("judge") == {3} and again.committed("prepare") == set()
+    assert again.run() == {"layout": 3, "id": "z1f0c"} and again.shards() == [shard]
+    assert again.committed("judge") == again.committed("prepare") == {3}
+    assert again.committed("measure") == set()
     assert [receipt["shard"] for receipt in again.receipts("judge")] == [3]
     assert ground.files() == {
         "run.json",
         "shards.json",
         "cases/00003.parquet",
-        "briefs/synthetic/00003-1f0c.parquet",
-        "verdicts/synthetic/00003.parquet",
-        "scores/00003.parquet",
-        "commits/judge/00003.json",
+        "briefs/z1f0c/00003.zip",
+        "scores/00000-00007.parquet",
+        "commits/judge/00003.zip",
     }

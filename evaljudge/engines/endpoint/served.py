@@ -202,7 +202,7 @@ def _by_ids(client: Client, source: ModelSource, name: str, context: int | None)
     except (Unanswered, IndexError):
         return None
     texts.is_probing = False
-    exact = f"exact to {source.exactness or 0:g} by token ids"
+    exact = f"exact to {source.exactness:g} by token ids"
     served = (name, str(reply.get("model", "")), exact, template, texts, asked.chat)
     return Served(*served, asked.reply or "", is_chat=False, context=context, thinker=thinker)
 

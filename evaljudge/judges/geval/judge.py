@@ -45,9 +45,7 @@ class GevalEvidence:
 
 
 def read_evidence(kept: Mapping[str, Any]) -> GevalEvidence:
-    """Earlier versions stored the probabilities, which follow from `logprobs` exactly."""
-    p = kept["p"] if "p" in kept else Chosen(kept["logprobs"]).p
-    return GevalEvidence(p, kept.get("draws"))
+    return GevalEvidence(Chosen(kept["logprobs"]).p, kept.get("draws"))
 
 
 class Geval(RatingJudge[Chosen]):

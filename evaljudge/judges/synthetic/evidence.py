@@ -19,8 +19,7 @@ whether reference 3 is better than the target.
     {"rating": 3, "p": {"Better": 0.99, …}, "inferred": [0.98, 1.0]}                not asked
 
 Only the replies' log-probabilities are stored, since the rest follows from them exactly: here
-p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77. Earlier versions stored `p` and
-`mass` as well, which are then read as they are; a run's folder may hold evidence of both kinds.
+p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -140,7 +139,7 @@ def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
         group = [levels[at] for at in places]
         if is_read:
             p[places] = list(map(itemgetter(*ANSWERS), (level["p"] for level in group)))
-            mass[places] = [level.get("mass", nan) for level in group]
+            mass[places] = nan
             continue
         form = COMPARE if is_one_question else YES_NO
         logs = form.logs(group)
