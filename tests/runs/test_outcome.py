@@ -44,7 +44,7 @@ def config(folder: Path, out: str, **changes: Any) -> dict[str, Any]:
         "axes": ["fluency", "relevance"], "judges": {"synthetic": {"levels": 3}},
         "metrics": ["words"], "calibrate": ["synthetic"],
         "select": [{"name": name, "all": [rule]} for name in ("second", "first")],
-        "agreement": {"resamples": 20, "resample": "systems", "permutations": 20},
+        "agreement": {"resamples": 20},
     }  # fmt: skip
     return build.config(folder, out=out, **usual | changes)
 
