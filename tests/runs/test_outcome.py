@@ -75,7 +75,6 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert opened.selections == done.selections
     assert [rule.name for rule in opened.selections] == ["second", "first"]
     assert opened.warnings == done.warnings
-    assert sum(one.startswith("agreement: `") for one in opened.warnings) == 2  # of retired keys
     assert opened.exit_code == done.exit_code
     assert opened.judges == list(JUDGES)
     assert repr(opened) == repr(done)
@@ -192,7 +191,7 @@ def test_no_run_and_an_unfinished_one(tmp_path, copy):
     with pytest.raises(UserError, match=rf"index\.html: no run lies here; {copy} is one$"):
         open_run(copy / "report/index.html")
     (tmp_path / "alone").touch()
-    with pytest.raises(UserError, match=r"alone: is a file: name a folder$"):
+    with pytest.raises(UserError, match=r"alone: is a file: name a folder "):
         open_run(tmp_path / "alone")
     evaljudge.prepare(config(tmp_path, str(tmp_path / "begun")), engines=ScriptedEngines())
     with pytest.raises(UserError, match="not finished: `evaljudge run CONFIG` resumes it"):
