@@ -18,6 +18,7 @@ common with it is QuestionJudge.
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from inspect import isfunction
 from itertools import chain
 from math import isfinite, log
 from statistics import fmean
@@ -268,6 +269,13 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
+
+    @classmethod
+    def only_reads(cls) -> bool:
+        mine = cls.mro()[: cls.mro().index(OneQuestion)]
+        named = {name: member for each in mine for name, member in vars(each).items()}
+        changed = {name for name in named.keys() & {*dir(OneQuestion)} if isfunction(named[name])}
+        return changed <= {"value", "read", "together"}
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         return self.slots or [{}]
