@@ -3,6 +3,6 @@
 from evaljudge.judges.plugin import Plugin, made_by
 
 PLUGIN = Plugin(
-    made_by("evaljudge.judges.question.judge:Question"),
-    verdict_columns="evaljudge.judges.question.judge:AnswerColumns",
+    made_by("evaljudge.judges.question.judge:OwnQuestion"),
+    verdict_columns="evaljudge.judges.question.judge:OwnAnswerColumns",
 )

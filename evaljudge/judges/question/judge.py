@@ -34,11 +34,11 @@ class QuestionSettings(Settings):
     }
 
 
-class AnswerColumns(TypedDict):
+class OwnAnswerColumns(TypedDict):
     logprobs: Mapping[str, float]
 
 
-class Question(OneQuestion):
+class OwnQuestion(OneQuestion):
     kind = "question"
     version = "1"
     each_axis = False
