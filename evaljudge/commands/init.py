@@ -21,7 +21,7 @@ from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
-from evaljudge.corpora.corpus import NEEDED
+from evaljudge.corpora.corpus import NAMED_ON_FAILURE, NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
@@ -122,8 +122,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     task_asked = wanted.task, _likely_task([*likely, *given])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    others = [name for name, to in likely.items() if to.startswith(DOTTED) and to not in axes]
-    known = {name: to for name, to in likely.items() if name not in others}
+    known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
+    others = [name for name in theirs.rated if name not in given]
     columns = _columns(path, theirs, known, given, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
@@ -240,7 +240,8 @@ def _likely_task(columns: Iterable[str]) -> str:
 def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
     if seen.bad:
         rows = counted(seen.bad_rows, "row is bad and is", "rows are bad and are")
-        yield f"{seen.path}: {rows} left out (`bad_rows: skip`), the first: {seen.bad[0]}"
+        named_rows = "; ".join(seen.bad[:NAMED_ON_FAILURE])
+        yield f"{seen.path}: {rows} left out (`bad_rows: skip`), the first: {named_rows}"
     if seen.sources < seen.documents == seen.texts:
         yield (
             f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "
