@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import typer
 import yaml
 
+from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
@@ -135,7 +136,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = _as_read(columns, theirs)
-    return Started(wanted.to, ", ".join(read), seen.summary, list(_warnings(seen, others, task)))
+    warnings = list(_warnings(seen, others, task, judges))
+    return Started(wanted.to, ", ".join(read), seen.summary, warnings)
 
 
 def _columns(
@@ -237,7 +239,7 @@ def _likely_task(columns: Iterable[str]) -> str:
     return next(likely_tasks, BUILT_IN[0])
 
 
-def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
+def _warnings(seen: _Seen, others: list[str], task: Task, judges: list[str]) -> Iterator[str]:
     if seen.bad:
         rows = counted(seen.bad_rows, "row is bad and is", "rows are bad and are")
         named_rows = "; ".join(seen.bad[:NAMED_ON_FAILURE])
@@ -248,6 +250,8 @@ def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     yield from (note for note in seen.notes if not note.startswith("not read"))
+    judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
+    yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)
     if rest := [name for name in others if name not in seen.columns]:
         advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
         axes = ", ".join(axis.name for axis in task.axes)

@@ -48,8 +48,7 @@ MOST = 100
 MOST_NAMED = 10
 WIDE = "one column per system? Make the table longer first (see the tutorial, The table)"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
-ODD_AMONG = 5
-"""Ratings may have one cell among so many that is none, as a slip: its row is refused later on."""
+ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
 """A longer list of numbers is a vector, not one rating for each rater."""
 _WORDS = {
@@ -57,13 +56,11 @@ _WORDS = {
     for ours, words in {
         "doc_id": "doc docid example sample item instance row case topic uid qid pid",
         "source": "source src document article input dialogue dialog conversation prompt question "
-        "query instruction passage post transcript history messages premise original artikel "
-        "quelltext frage",
+        "query instruction passage post history messages premise original artikel quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
         "context": "context contexts",
-        "system": "system sys model bot chatbot agent engine llm generator writer modell système "
-        "modèle",
+        "system": "system sys model bot chatbot agent engine llm generator modell système modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
         "réponse",
@@ -81,13 +78,11 @@ _OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$"
 """What says whose rating it is: `_r1` in `fluency_r1`."""
 _NO_PERSON = re.compile(
     r"(?<![a-z])(chat)?(gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna"
-    r"|prometheus|ai|auto|automatic|metric|model|std|sd|stdev|stddev|var|variance|se|sem|ci|iqr|min"
-    r"|max|low|high|lower|upper|range|sum|total|count|conf|confidence|certainty|time|seconds|norm"
-    r"|normalized|z|zscore|rank|agreement)(?![a-z])|^judge[_ .:-]+[a-z]+$|[_ .:-]judge$",
+    r"|prometheus|ai|auto|metric|model|std|sd|stdev|var|variance|se|sem|min|max|low|high|range|sum"
+    r"|total|count|conf|confidence|time|norm|z|rank)(?![a-z])|^judge[_ .:-]+[a-z]+$|[_ .:-]judge$",
     re.IGNORECASE,
 )
-"""In the name of a column that is probably no person's, but a model's, or a statistic of several
-ratings: it is never taken for a rater's, and named as what may be ratings."""
+"""In the name of a column that is probably no rater's, but a model's or a statistic."""
 _MEANS = "mean|avg|average|median"
 _BESIDE = f"ratings{OF_RATER}"
 """Where that in `ratings` is kept which nothing reads, as `columns` names raters' ratings in it."""
@@ -252,7 +247,7 @@ class Unread:
         self.advice = advice
         self._ratings = dict[str, str | None]()
         """The field that each name would be, `ratings.tone`; None if no value is a rating."""
-        self._cells, self._odd = Counter[str](), Counter[str]()  # with a value, and those no rating
+        self._odd = Counter[str]()  # at most 0 where few of the values are no ratings
         self.by_rater = dict[str, str]()
         """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
         self._no_numbers = dict[str, str]()  # such a cell of each name that is an axis
@@ -281,13 +276,12 @@ class Unread:
                     self.by_rater[name] = f"{DOTTED}{axis}"
                 self._ratings.setdefault(name, None)
                 if not is_absent(value):
-                    self._cells[name] += 1
-                    if field := _rating_field(name, value):
-                        self._ratings[name] = field
-                    else:
-                        self._odd[name] += 1
-                        if isinstance(value, str):
-                            self._no_numbers.setdefault(name, value)
+                    field = _rating_field(name, value)
+                    self._ratings[name] = field or self._ratings[name]
+                    may_slip = not field_called(name)  # an answer may be a number, too
+                    self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
+                    if isinstance(value, str) and not field:
+                        self._no_numbers.setdefault(name, value)
                 length = len(value) if isinstance(value, str) else 0
                 self._longest[name] = max(self._longest[name], length)
 
@@ -308,7 +302,7 @@ class Unread:
     def hints(self, unknown: Mapping[str, str]) -> list[str]:
         """What our fields may have been called, where a row lacks one. `unknown`: those that only
         the user can name."""
-        texts = [name for name in self._ratings if _field_called(name) == "text"]
+        texts = [name for name in self._ratings if field_called(name) == "text"]
         if texts and "source" in unknown.values() and "text" not in self.advice.given.values():
             unknown = {"text": "source", texts[0]: "text"} if "text" in self.known else unknown
         if unknown and not self._fields():
@@ -338,13 +332,9 @@ class Unread:
 
     @property
     def rated(self) -> dict[str, str]:
-        """The field of each name whose values look like ratings, but for a few odd ones, which a
-        field of ours may not have: an answer may be a number, too."""
+        """The field of each name whose values look like ratings."""
         return {
-            name: field
-            for name, field in self._ratings.items()
-            if field
-            and ODD_AMONG * self._odd[name] <= (0 if _field_called(name) else self._cells[name])
+            name: field for name, field in self._ratings.items() if field and self._odd[name] <= 0
         }
 
     @property
@@ -367,7 +357,7 @@ class Unread:
         found, rated = dict[str, str](), self.rated
         for name in (name for name in self._ratings if name not in rated):
             near = get_close_matches(name.casefold(), lacking, n=1, cutoff=0.8)
-            field = _field_called(name) or "".join(near)
+            field = field_called(name) or "".join(near)
             if field in lacking and field != name:
                 found[name] = field
         return found
@@ -379,7 +369,7 @@ def named(names: Collection[str]) -> str:
     return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
 
 
-def _field_called(name: str) -> str:
+def field_called(name: str) -> str:
     """`generated_text` -> text, `articleId` -> doc_id, `gold_answer` -> references, `source_url` ->
     nothing: what the last word says. An id of texts or of raters is no id of documents."""
     apart = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).casefold()
@@ -427,7 +417,7 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
     axis = _axis(name)
-    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or _field_called(name) == "doc_id"
+    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or field_called(name) == "doc_id"
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 

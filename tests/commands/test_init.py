@@ -353,6 +353,14 @@ def test_what_looks_like_a_rating_and_is_not_taken_is_named():
     assert not made(write("csv", rows), column=unread, force=True).warnings
 
 
+def test_ratings_on_no_axis_of_the_task_are_said():
+    file = write("csv", as_rows(THEIRS))
+    (said,) = made(file, column=["human_fluency=ratings.overall"]).warnings
+    assert said.startswith("rated but not judged: overall; judged but not rated: coherence, consis")
+    given: dict[str, Any] = {"column": ["human_fluency=ratings.overall"], "model": "none"}
+    assert not made(file, force=True, **given).warnings
+
+
 def test_text_and_summary_are_both_named():
     rows = [{"text": "It rained all day.", "summary": "Rain."}]
     with pytest.raises(UserError, match="`--column text=source --column summary=text`$"):
