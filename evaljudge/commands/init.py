@@ -20,9 +20,9 @@ import yaml
 from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
-from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
+from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
-from evaljudge.corpora.corpus import NAMED_ON_FAILURE, NEEDED
+from evaljudge.corpora.corpus import NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
@@ -135,9 +135,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    read = _as_read(columns, theirs)
-    warnings = list(_warnings(seen, others, task, judges))
-    return Started(wanted.to, ", ".join(read), seen.summary, warnings)
+    read = ", ".join(_as_read(columns, theirs))
+    return Started(wanted.to, read, seen.summary, list(_warnings(seen, others, task, judges)))
 
 
 def _columns(
@@ -240,10 +239,7 @@ def _likely_task(columns: Iterable[str]) -> str:
 
 
 def _warnings(seen: _Seen, others: list[str], task: Task, judges: list[str]) -> Iterator[str]:
-    if seen.bad:
-        rows = counted(seen.bad_rows, "row is bad and is", "rows are bad and are")
-        named_rows = "; ".join(seen.bad[:NAMED_ON_FAILURE])
-        yield f"{seen.path}: {rows} left out (`bad_rows: skip`), the first: {named_rows}"
+    yield from notes_on(seen.bad_rows, 0, seen.bad)
     if seen.sources < seen.documents == seen.texts:
         yield (
             f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "

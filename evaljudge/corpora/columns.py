@@ -56,11 +56,13 @@ _WORDS = {
     for ours, words in {
         "doc_id": "doc docid example sample item instance row case topic uid qid pid",
         "source": "source src document article input dialogue dialog conversation prompt question "
-        "query instruction passage post history messages premise original artikel quelltext frage",
+        "query instruction passage post transcript history messages premise original artikel "
+        "quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
         "context": "context contexts",
-        "system": "system sys model bot chatbot agent engine llm generator modell système modèle",
+        "system": "system sys model bot chatbot agent engine llm generator writer modell système "
+        "modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
         "réponse",
@@ -333,9 +335,7 @@ class Unread:
     @property
     def rated(self) -> dict[str, str]:
         """The field of each name whose values look like ratings."""
-        return {
-            name: field for name, field in self._ratings.items() if field and self._odd[name] <= 0
-        }
+        return {n: to for n, to in self._ratings.items() if to and self._odd[n] <= 0}
 
     @property
     def names(self) -> list[str]:

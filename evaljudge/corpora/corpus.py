@@ -67,9 +67,7 @@ def _odd(values: list[float], cells: Mapping[float, list[Any]]) -> tuple[list[fl
             if len(others) < FEWEST_OTHERS:
                 not_zero = sum(map(bool, others))
                 far = (TIMES / not_zero - 1) * others[-1] if others[-1] >= 1 else inf
-            elif number == 1 and _is_alone(odd[0], others, cells):
-                return odd, others
-            if gap > far:
+            if gap > far or (number == 1 and _is_alone(odd[0], others, cells)):
                 return odd, others
     return [], values
 
@@ -77,6 +75,8 @@ def _odd(values: list[float], cells: Mapping[float, list[Any]]) -> tuple[list[fl
 def _is_alone(value: float, others: list[float], cells: Mapping[float, list[Any]]) -> bool:
     """The only negative rating, unless the scale may go as far down as up; or few beyond the end of
     a usual scale, a tenth of those expected if ratings went on as they fall towards that end."""
+    if len(others) < FEWEST_OTHERS:
+        return False
     if value < 0 <= others[0]:
         return value.is_integer() and (others[0] > 0 or others[-1] > 3 * -value)
     end, inner = others[:2] if value < others[0] else others[:-3:-1]
@@ -170,15 +170,10 @@ class Corpus(Grouped):
 
 def notes_on(skipped: int, absent: int, named: Sequence[str] = ()) -> list[str]:
     """Notes on how many rows were skipped, with the first, and how many ratings count as absent."""
-    first = "".join(f"; {row}" for row in named[:NAMED_ON_FAILURE])
-    rows = (
-        f"bad row of the corpus was skipped{first}",
-        f"bad rows of the corpus were skipped{first}",
-    )
+    rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
-    return [
-        counted(number, *words) for number, words in ((skipped, rows), (absent, ratings)) if number
-    ]
+    counts = (skipped, rows, named[:NAMED_ON_FAILURE]), (absent, ratings, ())
+    return ["; ".join([counted(n, *words), *first]) for n, words, first in counts if n]
 
 
 def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:

@@ -119,8 +119,7 @@ def findings_of(
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
-    of_axes = [f"corpus: {note}" for note in unmatched(judged, people.human)]
-    of_ratings = [*ratings.warnings, *of_axes]
+    of_ratings = [*ratings.warnings, *(f"corpus: {n}" for n in unmatched(judged, people.human))]
     resamples = job.config.agreement.resamples
     aims = selection.targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(

@@ -340,7 +340,8 @@ def test_one_bad_cell_among_ratings_drops_its_row_and_no_column():
     started = made(write("csv", rows))
     assert started.summary.endswith("with 5 texts of 2 systems; people rated fluency 5")
     (warning,) = started.warnings
-    assert warning.endswith(": texts.csv:6: fluency_r1: 'four' is no number")
+    said = "1 bad row of the corpus was skipped; texts.csv:6: fluency_r1: 'four' is no number"
+    assert warning == said
     rows[5]["fluency_r1"] = "two"  # too many for slips
     assert "look like ratings: `fluency_r2`; " in made(write("csv", rows), force=True).warnings[-1]
 
