@@ -11,7 +11,6 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import zip_longest
 
 import numpy as np
@@ -166,12 +165,10 @@ class Grid:
         return {key: table for key, table in self.scores.items() if key[1] in (human, ANY_AXIS)}
 
 
-def nearly_same(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
-    """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
-    by_folded = {axis.casefold(): axis for axis in sorted(rated)}
-    for axis in sorted(set(axes) - set(by_folded.values())):
-        if near := get_close_matches(axis.casefold(), by_folded, n=1, cutoff=0.8):
-            yield (
-                f"people rated {by_folded[near[0]]!r} and nobody {axis!r}: if they are one "
-                f"axis, call the ratings `ratings.{axis}`"
-            )
+def unmatched(judged: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
+    """What is said where some axes are only rated and some only judged."""
+    unrated, unjudged = sorted({*judged} - {*rated}), sorted({*rated} - {*judged})
+    if unrated and unjudged:
+        names = ", ".join(unjudged), ", ".join(unrated)
+        one = f"if two are one axis, name the ratings so: `ratings.{unrated[0]}`"
+        yield "rated but not judged: {}; judged but not rated: {}; ".format(*names) + one

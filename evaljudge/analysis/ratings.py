@@ -134,12 +134,14 @@ def with_ratings(case: Case, further: ByText) -> Case:
 
 
 def unmet(further: ByText, rated: Iterable[Text]) -> list[str]:
-    """A warning, where texts are rated that the report does not have."""
-    if not (lost := further.keys() - set(rated)):
+    """A warning, where texts are rated that are not in the report or the corpus."""
+    known = set(rated)
+    if not (lost := further.keys() - known):
         return []
-    doc_id, system = min(lost)
-    example = f"{shown(system)} for document {shown(doc_id)}"
-    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {example}"]
+    examples = (min(lost), *([min(known)] if known else []))
+    such = "; there is ".join(f"{shown(system)} for document {shown(d)}" for d, system in examples)
+    number = f"{len(lost):,} of {len(further):,} rated texts"
+    return [f"ratings: {number} are not among the texts, such as {such}"]
 
 
 def beginning(text: str) -> str:

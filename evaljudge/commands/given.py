@@ -82,7 +82,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
         raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
     one, many = "score belongs", "scores belong"
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
-    notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
+    notes = notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
     notes += [f"corpus: {note}" for note in corpus.unread]
     warnings = [left_out] if unmet else []
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes)

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 import typer
 import yaml
 
+from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
-from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
+from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
@@ -122,8 +123,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     task_asked = wanted.task, _likely_task([*likely, *given])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    others = [name for name, to in likely.items() if to.startswith(DOTTED) and to not in axes]
-    known = {name: to for name, to in likely.items() if name not in others}
+    known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
+    others = [name for name in theirs.rated if name not in given]
     columns = _columns(path, theirs, known, given, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
@@ -134,8 +135,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    read = _as_read(columns, theirs)
-    return Started(wanted.to, ", ".join(read), seen.summary, list(_warnings(seen, others, task)))
+    read = ", ".join(_as_read(columns, theirs))
+    return Started(wanted.to, read, seen.summary, list(_warnings(seen, others, task, judges)))
 
 
 def _columns(
@@ -237,16 +238,16 @@ def _likely_task(columns: Iterable[str]) -> str:
     return next(likely_tasks, BUILT_IN[0])
 
 
-def _warnings(seen: _Seen, others: Sequence[str], task: Task) -> Iterator[str]:
-    if seen.bad:
-        rows = counted(seen.bad_rows, "row is bad and is", "rows are bad and are")
-        yield f"{seen.path}: {rows} left out (`bad_rows: skip`), the first: {seen.bad[0]}"
+def _warnings(seen: _Seen, others: list[str], task: Task, judges: list[str]) -> Iterator[str]:
+    yield from notes_on(seen.bad_rows, 0, seen.bad)
     if seen.sources < seen.documents == seen.texts:
         yield (
             f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "
             f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text"
         )
     yield from (note for note in seen.notes if not note.startswith("not read"))
+    judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
+    yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)
     if rest := [name for name in others if name not in seen.columns]:
         advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
         axes = ", ".join(axis.name for axis in task.axes)

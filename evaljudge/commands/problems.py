@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, cast
 
-from evaljudge.agreement.rated import nearly_same
-from evaljudge.analysis.ratings import FurtherRatings
+from evaljudge.agreement.rated import unmatched
+from evaljudge.analysis.ratings import FurtherRatings, unmet
 from evaljudge.config import Config, ModelConfig
 from evaljudge.corpora import notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engines, Identity, ModelFacts, ModelSource
@@ -125,9 +125,11 @@ def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> N
             problems.add("error", "corpus", "correct these rows, or set `bad_rows: skip`")
         refuse_empty(corpus, config.corpus_name, "judge")
         judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
-        near = nearly_same(judged, corpus.rated_on())
+        near = unmatched(judged, () if config.ratings else corpus.rated_on())
+        texts = ((case.document.doc_id, c.system) for case in corpus for c in case.candidates)
+        lost = unmet(problems.further.texts, texts)
         skipped = 0 if is_refused else corpus.skipped_rows
-        for note in (*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near):
+        for note in (*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near, *lost):
             problems.add("warning", "corpus", note)
         if not corpus.candidates:
             problems.add("warning", "corpus", NO_CANDIDATE)

@@ -48,6 +48,7 @@ MOST = 100
 MOST_NAMED = 10
 WIDE = "one column per system? Make the table longer first (see the tutorial, The table)"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
+ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
 """A longer list of numbers is a vector, not one rating for each rater."""
 _WORDS = {
@@ -55,11 +56,13 @@ _WORDS = {
     for ours, words in {
         "doc_id": "doc docid example sample item instance row case topic uid qid pid",
         "source": "source src document article input dialogue dialog conversation prompt question "
-        "query instruction passage post transcript history original artikel quelltext frage",
+        "query instruction passage post transcript history messages premise original artikel "
+        "quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
         "context": "context contexts",
-        "system": "system sys model bot chatbot engine llm generator writer modell système modèle",
+        "system": "system sys model bot chatbot agent engine llm generator writer modell système "
+        "modèle",
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
         "réponse",
@@ -68,24 +71,26 @@ _WORDS = {
 }
 """Words in what others call our fields."""
 _NO_RATING = re.compile(
-    r"(^|.*[_ ])(id|idx|index|no|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
-    r"|session|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
+    r"(^|.*[\W_])(id|idx|index|no|nr|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
+    r"\W*|session|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
     re.IGNORECASE,
 )
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
 """What says whose rating it is: `_r1` in `fluency_r1`."""
-_MODEL = re.compile(
+_NO_PERSON = re.compile(
     r"(?<![a-z])(chat)?(gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna"
-    r"|prometheus)(?![a-z])",
+    r"|prometheus|ai|auto|metric|model|std|sd|stdev|var|variance|se|sem|min|max|low|high|range|sum"
+    r"|total|count|conf|confidence|time|norm|z|rank)(?![a-z])|^judge[_ .:-]+[a-z]+$|[_ .:-]judge$",
     re.IGNORECASE,
 )
-"""In the name of a column whose scores are probably no person's."""
+"""In the name of a column that is probably no rater's, but a model's or a statistic."""
+_MEANS = "mean|avg|average|median"
 _BESIDE = f"ratings{OF_RATER}"
 """Where that in `ratings` is kept which nothing reads, as `columns` names raters' ratings in it."""
 _AROUND = re.compile(
-    r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+"
-    r"|([_ ./:-]+(human|expert|mean|avg|ratings?|scores?|\(.*\)))+$",
+    rf"^((human|expert|{_MEANS}|ratings?|scores?)[_ ./:-]+)+"
+    rf"|([_ ./:-]+(human|expert|{_MEANS}|ratings?|scores?|\(.*\)))+$",
     re.IGNORECASE,
 )
 _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
@@ -157,6 +162,10 @@ class ColumnNames:
                 self._fields[theirs] = f"{ours}{OF_RATER}{raters.index(theirs)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
         self._inner = [name for name in names if "." in name]
+
+    def theirs(self, ours: str) -> str:
+        """The user's name of a column, by ours."""
+        return next((name for name, field in self._fields.items() if field == ours), ours)
 
     def has_part_of(self, name: str) -> bool:
         return any(inner.startswith(f"{name}.") for inner in self._inner)
@@ -239,8 +248,8 @@ class Unread:
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self.advice = advice
         self._ratings = dict[str, str | None]()
-        """The field that each name would be, `ratings.tone`; empty if some value is no rating, None
-        if there is no value."""
+        """The field that each name would be, `ratings.tone`; None if no value is a rating."""
+        self._odd = Counter[str]()  # at most 0 where few of the values are no ratings
         self.by_rater = dict[str, str]()
         """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
         self._no_numbers = dict[str, str]()  # such a cell of each name that is an axis
@@ -267,22 +276,25 @@ class Unread:
             elif name in self._ratings or len(self.by_rater if is_rating else self._ratings) < MOST:
                 if is_rating:
                     self.by_rater[name] = f"{DOTTED}{axis}"
-                before = self._ratings.setdefault(name, None)
-                if before != "" and not is_absent(value):
-                    self._ratings[name] = _rating_field(name, value)
-                    if isinstance(value, str) and not self._ratings[name]:
-                        self._no_numbers[name] = value
+                self._ratings.setdefault(name, None)
+                if not is_absent(value):
+                    field = _rating_field(name, value)
+                    self._ratings[name] = field or self._ratings[name]
+                    may_slip = not field_called(name)  # an answer may be a number, too
+                    self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
+                    if isinstance(value, str) and not field:
+                        self._no_numbers.setdefault(name, value)
                 length = len(value) if isinstance(value, str) else 0
                 self._longest[name] = max(self._longest[name], length)
 
     def notes(self) -> list[str]:
-        ratings = [name for name, field in self._ratings.items() if field]
+        ratings = self.rated
         rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
         return [
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
                 for name, cell in self._no_numbers.items()
-                if _axis(name) in _known_axes()
+                if _axis(name) in _known_axes() and name not in ratings
             ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),
@@ -292,6 +304,9 @@ class Unread:
     def hints(self, unknown: Mapping[str, str]) -> list[str]:
         """What our fields may have been called, where a row lacks one. `unknown`: those that only
         the user can name."""
+        texts = [name for name in self._ratings if field_called(name) == "text"]
+        if texts and "source" in unknown.values() and "text" not in self.advice.given.values():
+            unknown = {"text": "source", texts[0]: "text"} if "text" in self.known else unknown
         if unknown and not self._fields():
             return [f"name the column: {self.advice.columns(unknown)}"]
         return self._note("these have likely names", self._fields(), unknown)
@@ -299,11 +314,10 @@ class Unread:
     def likely(self) -> dict[str, str]:
         """Which of our fields each name probably stands for; of two for one field, the first, of
         two for the source the one with longer texts, but all columns of single raters."""
-        ratings = {name: field for name, field in self._ratings.items() if field}
         fields, length = self._fields(), self._longest
         longest = sorted(fields, key=lambda n: -length[n] if fields[n] == "source" else 0)
         found = _first_for_each({name: fields[name] for name in longest})
-        found |= _of_raters(ratings, self._axes, self.by_rater)
+        found |= _of_raters(self.rated, self._axes, self.by_rater)
         outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
         return {name: found[name] for name in self._ratings if name in found.keys() - outer}
 
@@ -317,6 +331,11 @@ class Unread:
             raise UserError(
                 f"{path}: several columns look like texts ({named(texts)}): {WIDE}; {one}"
             )
+
+    @property
+    def rated(self) -> dict[str, str]:
+        """The field of each name whose values look like ratings."""
+        return {n: to for n, to in self._ratings.items() if to and self._odd[n] <= 0}
 
     @property
     def names(self) -> list[str]:
@@ -335,10 +354,10 @@ class Unread:
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
         lacking = [f for f in KNOWN_FIELDS if f not in self.known and f != "ratings"]
-        found = dict[str, str]()
-        for name in (name for name, rating in self._ratings.items() if not rating):
+        found, rated = dict[str, str](), self.rated
+        for name in (name for name in self._ratings if name not in rated):
             near = get_close_matches(name.casefold(), lacking, n=1, cutoff=0.8)
-            field = _field_called(name) or "".join(near)
+            field = field_called(name) or "".join(near)
             if field in lacking and field != name:
                 found[name] = field
         return found
@@ -350,15 +369,16 @@ def named(names: Collection[str]) -> str:
     return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
 
 
-def _field_called(name: str) -> str:
+def field_called(name: str) -> str:
     """`generated_text` -> text, `articleId` -> doc_id, `gold_answer` -> references, `source_url` ->
     nothing: what the last word says. An id of texts or of raters is no id of documents."""
     apart = re.sub("(?<=[a-z])(?=[A-Z])", " ", name).casefold()
     words = [word for word in re.findall(r"[^\W\d_]+", apart) if word not in ("text", "name")]
-    known = [_WORDS.get(word, "") for word in words if word != "id"]
+    known = [_WORDS.get(word, "") for word in words if word not in ("id", "nr")]
     last = known[-1] if known else "doc_id"
-    if words[-1:] == ["id"]:
-        return last if last == "system" else "doc_id" if last in ("doc_id", "source") else ""
+    if words and words[-1] in ("id", "nr"):
+        is_of_document = last in ("doc_id", "source") or "story" in words  # several texts have it
+        return last if last == "system" else "doc_id" if is_of_document else ""
     return "references" if last and "references" in known else last if words else ""
 
 
@@ -397,7 +417,7 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
     axis = _axis(name)
-    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or _field_called(name) == "doc_id"
+    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or field_called(name) == "doc_id"
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 
@@ -412,7 +432,7 @@ def _of_raters(
 ) -> dict[str, str]:
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
-    their means is left out beside them."""
+    their means is left out beside them, but `fluency` beside `fluency_r2` alone is a rater's."""
     bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
     taken.update(by_rater.values())
     for name in ratings:
@@ -421,11 +441,15 @@ def _of_raters(
             bare[name] = first
         elif last in _known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
             bare[name] = last
-    by_people = [name for name in ratings if not _MODEL.search(name)]
+    by_people = [name for name in ratings if not _NO_PERSON.search(name)]
     axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in by_people if bare[name] != name}
     shared = Counter(read)
     shared.update(axis for name, axis in axes.items() if axis != ratings[name])
-    raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]}
+    numbered = {a for name, a in axes.items() if shared[a] == 1 and _OF_RATER.search(name)}
+    no_means = (name for name in by_people if not re.search(_MEANS, name, re.IGNORECASE))
+    whole = _first_for_each({n: ratings[n] for n in no_means if ratings[n] in numbered})
+    shared.update(whole.values())
+    raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]} | whole
     raters |= {name: by_rater[name] for name in by_people if name in by_rater}
     others = {n: a for n, a in ratings.items() if n not in raters and a not in raters.values()}
     return raters | _first_for_each(others)

@@ -12,8 +12,9 @@ corpus that has some is the user's mistake, and so is a name under another colum
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from itertools import chain, count, islice
 from math import inf, isnan
@@ -32,29 +33,32 @@ from evaljudge.text import counted, shown
 FEWEST_OTHERS, FAR, TIMES = 3, 2, 10
 """Ratings are far from the others where these have so many different values, and lie so many times
 their range away from the nearest. Where one or two values are all others, what is above ten or five
-times the larger is far, 0 not counted: 55 for 5, but 10 beside 0 and 1 ends a scale."""
+times the larger is far, 0 not counted: 55 for 5, but 10 beside 0 and 1 ends a scale. What is alone
+nearer by is in `_is_alone`, and in the tutorial, The table."""
 MOST_ODD, MOST_VALUES = 3, 1000
 
 
 def slips(rated: Iterable[tuple[str, float, Any]], said: Callable[[Any], str]) -> Iterator[str]:
     """`rated`: axes, ratings on them, and where they are, as `said` writes it."""
-    places: dict[str, dict[float, Any]] = {}
+    seen: dict[str, dict[float, list[Any]]] = {}
     for axis, rating, place in rated:
-        by_value = places.setdefault(axis, {})
-        by_value.setdefault(rating, place)
+        by_value = seen.setdefault(axis, {})
+        by_value.setdefault(rating, [0, place])[0] += 1
         if len(by_value) > MOST_VALUES:  # those in the middle are no slips
             for value in sorted(by_value)[MOST_ODD + 1 : -MOST_ODD - 1]:
                 del by_value[value]
-    for axis, by_value in places.items():
-        odd, others = _odd(sorted(by_value))
-        span = f"{others[0]:g} to {others[-1]:g}"
-        for value in odd:
-            is_far = f"{axis} {value:g} is far from all other ratings ({span}): is it a slip?"
-            yield f"{said(by_value[value])}: {is_far}"
+    for axis, by_value in seen.items():
+        odd, others = _odd(sorted(by_value), by_value)
+        more, others = _odd(others, by_value)  # at the other end
+        for value in (*odd, *more):
+            (cells, place), span = by_value[value], f"{others[0]:g} to {others[-1]:g}"
+            often = f" (in {cells:,} cells)" if cells > 1 else ""
+            beyond = f"lies beyond all other ratings ({span}): a slip, or a code for no rating?"
+            yield f"{said(place)}: {axis} {value:g}{often} {beyond}"
 
 
-def _odd(values: list[float]) -> tuple[list[float], list[float]]:
-    """Those at one end that are far from the others, and the others."""
+def _odd(values: list[float], cells: Mapping[float, list[Any]]) -> tuple[list[float], list[float]]:
+    """Those at one end that may be slips, and the others."""
     for number in range(min(MOST_ODD, len(values) // 2), 0, -1):
         low, high = (values[:number], values[number:]), (values[-number:], values[:-number])
         for odd, others in (low, high):
@@ -63,9 +67,22 @@ def _odd(values: list[float]) -> tuple[list[float], list[float]]:
             if len(others) < FEWEST_OTHERS:
                 not_zero = sum(map(bool, others))
                 far = (TIMES / not_zero - 1) * others[-1] if others[-1] >= 1 else inf
-            if gap > far:
+            if gap > far or (number == 1 and _is_alone(odd[0], others, cells)):
                 return odd, others
     return [], values
+
+
+def _is_alone(value: float, others: list[float], cells: Mapping[float, list[Any]]) -> bool:
+    """The only negative rating, unless the scale may go as far down as up; or few beyond the end of
+    a usual scale, a tenth of those expected if ratings went on as they fall towards that end."""
+    if len(others) < FEWEST_OTHERS:
+        return False
+    if value < 0 <= others[0]:
+        return value.is_integer() and (others[0] > 0 or others[-1] > 3 * -value)
+    end, inner = others[:2] if value < others[0] else others[:-3:-1]
+    few, at_end, before = (cells[each][0] for each in (value, end, inner))
+    is_end = end == 1 if value < end else end in (5, 7, 10, 100)
+    return bool(is_end and few <= min(MOST_ODD, at_end * min(1, at_end / before) / TIMES))
 
 
 ROWS_LOOKED_AT = 200
@@ -151,13 +168,12 @@ class Corpus(Grouped):
     nothing reads, and on names that were made."""
 
 
-def notes_on(skipped: int, absent: int) -> list[str]:
-    """Notes on how many rows were skipped and how many ratings are taken as absent."""
+def notes_on(skipped: int, absent: int, named: Sequence[str] = ()) -> list[str]:
+    """Notes on how many rows were skipped, with the first, and how many ratings count as absent."""
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
-    return [
-        counted(number, *words) for number, words in ((skipped, rows), (absent, ratings)) if number
-    ]
+    counts = (skipped, rows, named[:NAMED_ON_FAILURE]), (absent, ratings, ())
+    return ["; ".join([counted(n, *words), *first]) for n, words, first in counts if n]
 
 
 def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
@@ -222,7 +238,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         digest=digest,
         ratings_digest=ratings_digest,
         unread=(
-            *slips(grouping.each_rating(), rated_text),
+            *slips(grouping.each_rating(), partial(rated_text, columns.theirs)),
             *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
         ),
     )

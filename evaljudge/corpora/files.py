@@ -26,7 +26,7 @@ from typing import IO, Any, Literal
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.memory import Input, kind_in_memory
-from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
+from evaljudge.corpora.readers import PARQUET, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
     KnownFormat,
     Reader,
@@ -44,10 +44,11 @@ from evaljudge.storage import RUN, expand, open_to_read
 
 Readers = Mapping[str, Reader]
 """The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
-JSON_LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
     **dict.fromkeys(JSON_LINES, read_jsonl),
-    **dict.fromkeys((".csv", ".csv.gz"), read_csv),
+    **dict.fromkeys((".json", ".json.gz"), read_json),
+    **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), read_csv),
     PARQUET: read_parquet,
 }
 PACKED = ".gz"

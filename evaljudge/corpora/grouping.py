@@ -7,12 +7,12 @@ grouping.add("c.jsonl:9", CaseRow(doc_id="d1", source="The lake …", candidates
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
-from evaljudge.corpora.rows import CaseRow, RefusedError
+from evaljudge.corpora.rows import DOTTED, OF_RATER, CaseRow, RefusedError
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
@@ -93,9 +93,11 @@ class Grouped:
         for text, of_raters, *rated in self.index.execute(_EACH_RATING):
             ratings: dict[str, Any] = json.loads(text) | json.loads(of_raters or "{}")
             for axis, given in ratings.items():
-                for rating in given if isinstance(given, list) else [given]:
+                is_list = isinstance(given, list)
+                for number, rating in enumerate(given if is_list else [given]):
                     if rating == rating:  # a rater's absent rating is NaN
-                        yield axis, rating, rated
+                        end = f"{OF_RATER}{number}" if is_list else ""
+                        yield axis, rating, (*rated, f"{DOTTED}{axis}{end}")
 
     def find(self, doc_id: str) -> Case | None:
         row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)
@@ -139,9 +141,11 @@ class Grouped:
         return self.index.execute(query, values).fetchone()
 
 
-def rated_text(rated: Sequence[str]) -> str:
-    place, doc_id, system = rated
-    return f"{place}: system {shown(system)} of document {shown(doc_id)}"
+def rated_text(theirs: Callable[[str], str], rated: Sequence[str]) -> str:
+    """`theirs`: the user's name of a column of ratings."""
+    place, doc_id, system, ours = rated
+    column = f"`{theirs(ours)}`, " if theirs(ours) != ours else ""
+    return f"{place}: {column}system {shown(system)} of document {shown(doc_id)}"
 
 
 class Grouping(Grouped):

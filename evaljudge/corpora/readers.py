@@ -33,13 +33,13 @@ from evaljudge.corpora.rows import (
     KNOWN_FIELDS,
     LABEL,
     NOT_UTF8,
-    OF_RATER,
     RATER,
     SCORE_FIELDS,
     SURROGATE,
     BadRow,
     RefusedError,
     Rows,
+    is_absent,
     json_or_text,
     kind,
     read_json_text,
@@ -47,11 +47,12 @@ from evaljudge.corpora.rows import (
     with_ratings,
 )
 from evaljudge.errors import UserError, first_line
-from evaljudge.text import shown
+from evaljudge.text import one_line, shown
 
 SAVE_SO = "save the table as UTF-8 (in Excel: CSV UTF-8)"
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*", re.ASCII)
 LONGEST_CELL = 1 << 28
 """Characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
 
@@ -70,14 +71,14 @@ def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY
             yield row_of(f"{name}:{number}", _json_line, content, columns)
 
 
-def read_json(stream: IO[bytes], name: str) -> Rows:
+def read_json(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     """A file's rows: the items of one list, or else its lines."""
-    content = stream.read()
-    if not content.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
-        yield from read_jsonl(io.BytesIO(content), name)
+    first: bytes = stream.peek(1)  # type: ignore[attr-defined]
+    if not first.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
+        yield from read_jsonl(stream, name, columns)
         return
-    for number, item in enumerate(_whole(content, name, "a list of objects"), 1):
-        yield row_of(f"{name}: item {number}", _json_fields, item, AS_THEY_ARE)
+    for number, item in enumerate(_whole(stream.read(), name, "a list of objects"), 1):
+        yield row_of(f"{name}: item {number}", _json_fields, item, columns)
 
 
 def read_json_object(stream: IO[bytes], name: str) -> Rows:
@@ -124,14 +125,14 @@ def _json(content: bytes, form: str) -> Any:
 def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     separator, records = csv_records(lines, name)
-    header: list[str] = []
+    header, marks = list[str](), dict[str, str]()
     for place, cells in records:
         if isinstance(cells, str) or (not header and SURROGATE.search("".join(cells))):
             if not header:
                 raise UserError(f"{place}: its header is not CSV in UTF-8: {SAVE_SO}")
             yield BadRow(place, str(cells))
         elif header:
-            yield row_of(place, _csv_fields, header, cells, separator, columns)
+            yield row_of(place, _csv_fields, header, cells, separator, marks, columns)
         else:
             header = columns.header([column.strip() for column in cells], name)
 
@@ -180,33 +181,42 @@ def _separator_of(header: str) -> str:
 
 
 def _csv_fields(
-    header: list[str], cells: list[str], separator: str, columns: ColumnNames
+    header: list[str], cells: list[str], separator: str, marks: dict[str, str], columns: ColumnNames
 ) -> dict[str, Any]:
     if SURROGATE.search("".join(cells)):
         raise RefusedError(f"{NOT_UTF8}: {SAVE_SO}")
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     fields = {
-        name: _value(name, cell, separator)
+        name: _value(name, cell, separator, marks, columns)
         for name, cell in zip(header, cells, strict=False)
         if cell or not name.startswith(DOTTED)
     }
     return columns.parts(with_ratings(fields))
 
 
-def _value(name: str, cell: str, separator: str) -> Any:
-    is_rating = name.startswith(DOTTED)
-    if (is_rating or name == "value") and _DECIMAL_COMMA.fullmatch(cell):
-        dotted = cell.replace(",", ".")
-        if is_rating and separator == ",":
-            remedy = f"write {dotted}, or separate the table by semicolons"
-            raise RefusedError(f"{shown(name.partition(OF_RATER)[0])} is {shown(cell)}: {remedy}")
-        cell = cell if separator == "," else dotted
+def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: ColumnNames) -> Any:
+    """`marks`: a cell of the table with a decimal comma, and one whose dot may mark thousands."""
+    is_rating, number = name.startswith(DOTTED), cell
+    if is_rating or name == "value":
+        said = f"{one_line(own.theirs(name))}: {shown(cell)}"
+        mark = "," if _DECIMAL_COMMA.fullmatch(cell) else "." if _THOUSANDS.fullmatch(cell) else ""
+        if mark and separator != ",":
+            if other := marks.get("." if mark == "," else ","):
+                raise RefusedError(f"{said} beside {shown(other)}: write thousands without a mark")
+            marks[mark], number = cell, cell.replace(",", ".")
+        elif mark == "," and is_rating:
+            dotted, remedy = cell.replace(",", "."), "or separate the table by semicolons"
+            if _THOUSANDS.fullmatch(dotted):
+                remedy = f"or {cell.replace(',', '')} if the comma marks thousands"
+            raise RefusedError(f"{said} has a comma: write {dotted}, {remedy}")
+        if is_rating:
+            if isinstance(value := _rating(number), str) and not is_absent(value):
+                raise RefusedError(f"{said} is no number")
+            return value
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
-    if name == "references":
-        return _json_in(cell, "[")
-    return _rating(cell) if is_rating else cell
+    return _json_in(cell, "[") if name == "references" else number
 
 
 def _json_in(cell: str, *opening: str) -> Any:

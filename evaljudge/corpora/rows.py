@@ -119,7 +119,8 @@ def name_in(row: Row, field: str) -> str:
 
 
 def keys_of(fields: Mapping[str, Any]) -> str:
-    return f"its keys are {', '.join(map(shown, islice(fields, KEYS_NAMED)))}"
+    names = dict.fromkeys(name.partition(OF_RATER)[0] for name in fields)
+    return f"its keys are {', '.join(map(shown, islice(names, KEYS_NAMED)))}"
 
 
 def refuse_other_forms(name: str, first: bytes) -> None:

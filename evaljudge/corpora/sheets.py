@@ -29,7 +29,7 @@ from pathlib import PurePath
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from evaljudge.corpora.columns import AS_THEY_ARE
+from evaljudge.corpora.columns import AS_THEY_ARE, field_called
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.readers import csv_records, read_jsonl
 from evaljudge.corpora.rows import (
@@ -200,10 +200,12 @@ def _csv_rows(file: str) -> Iterator[Row]:
     first = [cell.strip() for cell in next(records, ("", []))[1]]
     header = AS_THEY_ARE.header(first, file)
     if not {LABEL, "doc_id"} & set(header):
-        missing = (
-            f"its header names neither `{LABEL}` nor `doc_id`, which the corpus needs then, too"
+        missing = f"its header names neither `{LABEL}` nor `doc_id`, which the corpus needs, too"
+        likely = {field_called(name): name for name in header}
+        pairs = (
+            f"; rename {shown(likely[f])} to `{f}`" for f in ("doc_id", "system") if f in likely
         )
-        raise UserError(f"{file}: {missing}")
+        raise UserError(f"{file}: {missing}{''.join(pairs)}")
     for place, cells in records:
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")

@@ -219,6 +219,7 @@ def _cut(
         {
             "corpus": corpus.digest,
             "ratings": corpus.ratings_digest,
+            "rated": list(corpus.rated_on()),
             "skipped_rows": corpus.skipped_rows,
             "skipped": list(corpus.skipped),
             "absent_ratings": corpus.absent_ratings,

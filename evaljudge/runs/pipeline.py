@@ -228,8 +228,9 @@ class ClaimedJob:
         self.watcher.entering(f"reading {job.config.corpus_name}")
         with self._fetching(stages):
             output = bind_and_cut(job, self.claim, extend=extend)
-        for note in (output.listing() or {}).get("unread", []):
-            self.watcher.warning(f"corpus: {note}")
+        judged = [] if job.config.ratings else [axis.name for axis in job.task.axes if job.judges]
+        for note in reporting.corpus_notes(output, judged):
+            self.watcher.warning(note)
         if "judge" in stages and not any(shard.candidates for shard in output.shards()):
             raise UserError(
                 f"{job.config.corpus_name}: no document has a candidate, so there is nothing to "

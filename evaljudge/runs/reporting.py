@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from itertools import chain
 
 import evaljudge
-from evaljudge.agreement.rated import Key, nearly_same
+from evaljudge.agreement.rated import Key, unmatched
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
@@ -119,8 +119,7 @@ def findings_of(
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
-    of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, people.texts)]
-    of_ratings += [f"corpus: {note}" for note in nearly_same(judged, people.human)]
+    of_ratings = [*ratings.warnings, *(f"corpus: {n}" for n in unmatched(judged, people.human))]
     resamples = job.config.agreement.resamples
     aims = selection.targets(job.config.select, people, grid, resamples, job.config.seed)
     run = RunFrame(
@@ -145,13 +144,14 @@ def findings_of(
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     tops = selection.tops_of(job.config.select, tables.columns)
     selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)
-    first = [*notes, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
+    lost = unmet_ratings(ratings.texts, people.texts)
+    first = [*notes, *lost, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
     warned = {
         Rank.MISSING: first,
-        Rank.RATINGS: [*of_ratings, *_corpus_notes(output)],
+        Rank.RATINGS: [*of_ratings, *corpus_notes(output)],
         Rank.JUDGES: of_judges,
         Rank.COPIES: list(tables.noticed.of_copies),
         Rank.SELECTIONS: [
@@ -225,10 +225,12 @@ def _headlines(job: Job) -> list[Key]:
     return judged or [(name, ANY_AXIS) for name in job.scorers]
 
 
-def _corpus_notes(output: Output) -> Iterator[str]:
+def corpus_notes(output: Output, judged: Sequence[str] = ()) -> Iterator[str]:
     listing = output.listing() or {}
-    yield from notes_on(listing.get("skipped_rows", 0), listing.get("absent_ratings", 0))
-    yield from (f"corpus: {note}" for note in listing.get("unread", []))
+    bad = listing.get("skipped_rows", 0), listing.get("absent_ratings", 0)
+    yield from notes_on(*bad, listing.get("skipped", ()))
+    apart = unmatched(judged, listing.get("rated", ()))
+    yield from (f"corpus: {note}" for note in (*listing.get("unread", []), *apart))
 
 
 def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:

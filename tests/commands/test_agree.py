@@ -260,7 +260,9 @@ def test_bad_rows_can_be_skipped(cases, tmp_path):
     with pytest.raises(UserError, match="1 bad row"):
         agreed(cases, given)
     findings = agreed(cases, given, skip_bad_rows=True)
-    assert findings.warnings == ["1 bad row of the corpus was skipped"]
+    assert findings.warnings == [
+        "1 bad row of the corpus was skipped; cases.jsonl:3: not valid JSON (one object a line)"
+    ]
 
 
 def test_raters_labels_and_axes_are_told(tmp_path):

@@ -132,7 +132,7 @@ def test_bad_rows_and_ids_are_named():
     assert load_config("config.yaml").bad_rows == "skip"
     passes()
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
-    with pytest.raises(UserError, match=r"all rows are bad \(6\): .* is '1,5': write 1.5, "):
+    with pytest.raises(UserError, match=r"bad \(6\): .* human_fluency: '1,5' has a comma: "):
         made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     (warning,) = made(write("csv", rows), force=True).warnings
@@ -215,6 +215,15 @@ id=doc_id question=source model=system answer=text gold=references rater_1 rater
 prompt=source completion=text
 article=source summary=text fluency=ratings.fluency gpt4_fluency llama_fluency
 article=source summary=text gpt4_fluency fluency_llama
+article=source summary=text rating_fluency=ratings.fluency fluency_r2=ratings.fluency fluency_std
+article=source summary=text q1_fluency fluency_sd judge_fluency
+article=source summary=text fluency_median=ratings.fluency fluency_max llm_fluency fluency_count
+article=source summary=text fluency_mean fluency_r1=ratings.fluency fluency_r2=ratings.fluency
+article=source summary=text judge1_fluency=ratings.fluency judge2_fluency=ratings.fluency
+story_id=doc_id prompt=source story=text Agent=system
+Artikel-Nr.=doc_id Artikel=source Modell=system Zusammenfassung=text
+premise=source hypothesis=text
+messages=source completion=text
 article=source summary=text ratings.ann.b.fluency=ratings.fluency \
 ratings.fluency.dr._ben_=ratings.fluency
 prompt_id=doc_id prompt=source model_name=system model_output=text human_fluency=ratings.fluency url
@@ -244,7 +253,7 @@ def test_plausible_headers_are_understood(header):
         case = next(iter(corpus))
     assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
     axes = [axis for axis, *_ in case.candidates[0].raters]
-    assert len(axes) == any(rater in header for rater in ("_r2", "_ben", "ben_"))
+    assert len(axes) == any(rater in header for rater in ("_r2", "_ben", "ben_", "judge2"))
     passes()
 
 
@@ -322,6 +331,42 @@ def test_a_column_for_each_system_is_not_read_as_one_system():
     assert started.summary == "3 documents with 3 texts; people rated nothing"
     assert "no row has a `system`" in no_system and "look like ratings: `gpt4_fluency`; " in others
     assert load_config("config.yaml").corpus.columns["item"] == "doc_id"
+
+
+def test_one_bad_cell_among_ratings_drops_its_row_and_no_column():
+    names = ("id", "article", "model", "summary", "fluency_r1")
+    rows = [row | {"fluency_r2": 3} for row in as_rows(names)]
+    rows[4]["fluency_r1"] = "four"
+    started = made(write("csv", rows))
+    assert started.summary.endswith("with 5 texts of 2 systems; people rated fluency 5")
+    (warning,) = started.warnings
+    said = "1 bad row of the corpus was skipped; texts.csv:6: fluency_r1: 'four' is no number"
+    assert warning == said
+    rows[5]["fluency_r1"] = "two"  # too many for slips
+    assert "look like ratings: `fluency_r2`; " in made(write("csv", rows), force=True).warnings[-1]
+
+
+def test_what_looks_like_a_rating_and_is_not_taken_is_named():
+    rows = [row | {"fluency_std": 0.3, "judge_fluency": 4, "n": 2} for row in as_rows(THEIRS)]
+    (warning,) = made(write("csv", rows), column=["n="]).warnings
+    assert "these look like ratings: `fluency_std`, `judge_fluency`; " in warning
+    unread = ["fluency_std=", "judge_fluency="]
+    assert not made(write("csv", rows), column=unread, force=True).warnings
+
+
+def test_ratings_on_no_axis_of_the_task_are_said():
+    file = write("csv", as_rows(THEIRS))
+    (said,) = made(file, column=["human_fluency=ratings.overall"]).warnings
+    assert said.startswith("rated but not judged: overall; judged but not rated: coherence, consis")
+    given: dict[str, Any] = {"column": ["human_fluency=ratings.overall"], "model": "none"}
+    assert not made(file, force=True, **given).warnings
+
+
+def test_text_and_summary_are_both_named():
+    rows = [{"text": "It rained all day.", "summary": "Rain."}]
+    with pytest.raises(UserError, match="`--column text=source --column summary=text`$"):
+        made(write("csv", rows))
+    made(write("csv", rows), column=["text=source", "summary=text"])
 
 
 def test_mostly_bad_rows_are_refused():

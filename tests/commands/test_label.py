@@ -18,6 +18,7 @@ from evaljudge.analysis.labelling import METHODS, entropies
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
+from evaljudge.commands.plan import planned_text
 from evaljudge.corpora.corpus import slips
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -167,16 +168,27 @@ def test_a_slip_of_the_hand_is_warned_of(loop):
     findings = loop.report(file).findings
     (said,) = [one for one in findings.warnings if "slip" in one]
     assert f"{file}:" in said
-    assert said.endswith(": fluency 55 is far from all other ratings (1 to 4): is it a slip?")
+    assert ": fluency 55 lies beyond all other ratings (1 to 4): a slip, or" in said
     assert not any(row.scorer == "human" for row in findings["systems"])
     rows[4]["fluency"] = "7"
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
 
 
+def test_ratings_of_no_text_are_said_first(loop):
+    loop.label(n=6)
+    rows = [{"doc_id": "x", "system": "A", "fluency": n, "rater": f"r{n}"} for n in (1, 2)]
+    (loop.folder / "own.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    said = "ratings: 1 of 1 rated texts are not among the texts, such as 'A' for document 'x'"
+    assert loop.report("own.jsonl").findings.warnings[0].startswith(said)
+    config = loop.config(ratings=str(loop.folder / "own.jsonl"))
+    planned = planned_text(config, engines=ScriptedEngines())
+    assert f"warning: corpus: {said}; there is " in planned
+
+
 def test_several_slips_are_found_among_thousands_of_values():
     rated = [("tone", number / 1000, f"c.csv:{number}") for number in range(5000)]
     odd = [("tone", 55.0, "c.csv:9000"), ("tone", 44.0, "c.csv:9001"), ("ease", 9.0, "c.csv:1")]
-    assert [said.partition(" is far")[0] for said in slips([*rated, *odd], str)] == [
+    assert [said.partition(" lies")[0] for said in slips([*rated, *odd], str)] == [
         "c.csv:9001: tone 44", "c.csv:9000: tone 55",
     ]  # fmt: skip
 
@@ -190,7 +202,28 @@ def test_several_slips_are_found_among_thousands_of_values():
 )  # fmt: skip
 def test_a_slip_among_few_values(values, odd):
     said = list(slips((("tone", float(value), "c.csv:1") for value in values), str))
-    assert len(said) == odd and all(f"tone {values[-1]} is far" in one for one in said)
+    assert len(said) == odd and all(f"tone {values[-1]} lies" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("cells", "odd"),
+    [({1: 4, 2: 10, 3: 6, 4: 9, 5: 10, 6: 1}, [6]),
+     ({1: 12, 2: 10, 3: 9, 4: 9, 5: 10, 0: 1}, [0]),
+     ({1: 9, 2: 13, 3: 14, 4: 19, 5: 17, -1: 8}, [-1]),  # a code: as often as one likes
+     ({0: 3, 1: 4, 2: 4, 3: 5, 4: 9, 5: 9, -1: 2}, [-1]),
+     ({1: 12, 2: 10, 3: 9, 4: 9, 5: 40, 0: 1, 6: 1}, [0, 6]),
+     ({1: 12, 2: 10, 3: 9, 4: 9, 5: 40, -1: 8, 55: 1}, [-1, 55]),
+     # a scale that has rare ratings at its end, or that goes through 0
+     ({0: 1, 1: 5, 2: 10, 3: 20, 4: 30, 5: 30}, []),
+     ({0: 4, 1: 50, 2: 60, 3: 70, 4: 80, 5: 90}, []),
+     ({1: 30, 2: 40, 3: 20, 4: 10, 5: 5, 6: 1}, []), ({1: 1, 2: 30, 3: 30, 4: 40, 5: 40}, []),
+     ({-1: 1, 0: 9, 1: 9}, []), ({-2: 1, 0: 9, 1: 9, 2: 9}, []), ({1: 20, 2: 20, 3: 30, 4: 1}, []),
+     ({-0.7: 1, 0.2: 1, 0.5: 1, 2.9: 1}, [])],
+)  # fmt: skip
+def test_what_stands_alone_beyond_a_scale(cells, odd):
+    each = [("tone", float(value), "c.csv:1") for value, n in cells.items() for _ in range(n)]
+    said = list(slips(each, str))
+    assert [one.split(": tone ")[1].split()[0] for one in said] == list(map(str, odd))
 
 
 def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path):
@@ -370,7 +403,7 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path):
     findings = loop.report("more.jsonl").findings
     assert findings["labelled"] == []
     assert any(
-        "1 rated texts are not in this report, such as 'nobody'" in w for w in findings.warnings
+        " rated texts are not among the texts, such as 'nobody'" in w for w in findings.warnings
     )
     assert any("more.jsonl: column 'fluencey' is not read: did you mean 'fluency'?" in w
                for w in findings.warnings)  # fmt: skip
@@ -479,6 +512,10 @@ ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
     "a spreadsheet": (lambda text: b"PK\x03\x04" + text.encode(), "save it as CSV"),
     "no header": (lambda text: text.partition("\n")[2].encode(), "names neither `label`"),
     "nothing": (lambda text: b"", "names neither `label` nor `doc_id`"),
+    "other names": (
+        lambda text: b"story_id,generator,worker_id,fluency\nd0,A,anna,4\n",
+        "needs, too; rename 'story_id' to `doc_id`; rename 'generator' to `system`",
+    ),
     "only a header": (lambda text: text.partition("\n")[0].encode(), "holds no rating"),
     "an axis in capitals": (
         lambda text: text.replace("fluency", "FLUENCY").encode(),

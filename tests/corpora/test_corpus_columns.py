@@ -13,6 +13,7 @@ from evaljudge.corpora import CorpusSource, open_corpus, source_of, unread_colum
 from evaljudge.corpora.columns import named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.runs.watching import Watcher
 from tests.build import command, tabled
 
 Row = dict[str, Any]
@@ -132,14 +133,45 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     assert any(warning.startswith(said) for warning in before.warnings)
     assert f"warning: {said}" in planned_text(config, engines=ScriptedEngines())
     config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
-    said = "fluency 55 is far from all other ratings (1 to 4): is it a slip?"
-    slip = f"cases.csv:10: system 'A' of document 'd4': {said}"
+    said = "fluency 55 (in 2 cells) lies beyond all other ratings (1 to 4): a slip, or a"
+    slip = f"cases.csv:10: `fluency`, system 'A' of document 'd4': {said}"
     planned = planned_text(config, engines=ScriptedEngines())
-    assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip}\n" in planned
+    assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip} " in planned
     after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
-    assert f"corpus: {slip}" in after.warnings[:3]
+    assert any(warning.startswith(f"corpus: {slip} ") for warning in after.warnings[:3])
     shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
     assert "these look like ratings: `fluency`" in shown
+
+
+def test_axes_that_are_rated_but_not_judged_are_said_before_anything_is_asked(tmp_path):
+    rows = [FLAT | {"doc_id": f"d{n}", "system": s, "ratings.overall": n, "ratings.ease": "4"}
+            for n in range(4) for s in "AB"]  # fmt: skip
+    rows[3]["ratings.ease"] = "four"
+    config: Row = {
+        "corpus": written(tmp_path, "csv", rows), "out": f"{tmp_path}/out", "model": "m",
+        "judges": {"direct": {}}, "axes": ["fluency"], "bad_rows": "skip",
+        "workers": {"executor": "local"}, "view": 1,
+    }  # fmt: skip
+    said = "corpus: rated but not judged: ease, overall; judged but not rated: fluency; if two"
+    bad = "1 bad row of the corpus was skipped; cases.csv:5: ratings.ease: 'four' is no number"
+    planned = planned_text(config, engines=ScriptedEngines())
+    assert said in planned and bad.partition("; ")[2] in planned
+    heard = list[str]()
+
+    class Listening(Watcher):
+        def warning(self, line: str) -> None:
+            heard.append(line)
+
+        def starting(self, todo: object) -> None:
+            heard.append("asks")
+
+    findings = evaljudge.run(config, engines=ScriptedEngines(), watcher=Listening()).findings
+    before = heard[: heard.index("asks")]
+    assert bad in before and any(line.startswith(said) for line in before)
+    assert bad in findings.warnings and any(line.startswith(said) for line in findings.warnings)
+    rated = [{**row, "ratings.fluency": 3, "ratings.ease": 4} for row in rows]
+    config["corpus"] = written(tmp_path, "csv", rated)  # nothing that is judged lacks ratings
+    assert "judged but not rated" not in planned_text(config, engines=ScriptedEngines())
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

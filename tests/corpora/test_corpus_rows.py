@@ -118,7 +118,8 @@ def test_a_line_of_a_megabyte_without_a_final_newline_among_blank_lines(read, tm
 
 
 ENDINGS = (
-    ".jsonl, .ndjson, .json, .jsonl.gz, .ndjson.gz, .json.gz, .csv, .csv.gz, .parquet"  # as said
+    ".jsonl, .ndjson, .jsonl.gz, .ndjson.gz, .json, .json.gz, .csv, .csv.gz, .tsv, .tsv.gz, "
+    ".parquet"  # as said
 )
 
 
@@ -164,6 +165,15 @@ def test_packed_files_are_unpacked(read, tmp_path, name):
     packed = gzip.compress(content[:half].encode()) + gzip.compress(content[half:].encode())
     (tmp_path / name).write_bytes(packed)
     assert ids(read(tmp_path / name)) == ["0", "1", "2"]
+
+
+def test_a_list_of_rows_and_a_table_with_tabs(read, tmp_path):
+    listed = tmp_path / "c.json"
+    listed.write_text(json.dumps([row("1"), 7, row("2")], indent=1))
+    found = read(listed, "skip")
+    assert (ids(found), found.skipped) == (["1", "2"], ("c.json: item 2: not an object but int",))
+    (tmp_path / "c.tsv").write_text("doc_id\tsource\tsystem\ttext\n1\ts, r\tA\tt\n")
+    assert read(tmp_path / "c.tsv").cases[0].document.source == "s, r"
 
 
 @pytest.mark.parametrize("cut", [5, -12])

@@ -81,7 +81,7 @@ GOOD = "g,s,A,t,,\n"
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'd,"s\n",A,t,,good\n', "ratings: 'x' must be a number"),
+        (b'd,"s\n",A,t,,good\n', "ratings.x: 'good' is no number"),
         (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
         (b'd,s,A,t,"{""x"": ""4""}",\n', "ratings: 'x' must be a number"),
         (b",s,A,t,,\n", "doc_id: is empty"),
@@ -92,7 +92,19 @@ GOOD = "g,s,A,t,,\n"
         (b"d,s\xff,A,t,,\n", "not UTF-8"),
         *(
             (f"d,s,A,t,,{cell}\n".encode(), "ratings: 'x' must be a number")
-            for cell in ('"[4, 5"', '"[""4""]"', "[[4]]", "{4}", "1_0", "٤")
+            for cell in ('"[""4""]"', "[[4]]")
+        ),
+        *(
+            (f'd,s,A,t,,"{cell}"\n'.encode(), f"ratings.x: '{cell}' is no number")
+            for cell in ("[4, 5", "{4}", "1_0", "٤", "1,000,000")
+        ),
+        (
+            b'd,s,A,t,,"4,5"\n',
+            "ratings.x: '4,5' has a comma: write 4.5, or separate the table by semicolons",
+        ),
+        (
+            b'd,s,A,t,,"1,000"\n',
+            "ratings.x: '1,000' has a comma: write 1.000, or 1000 if the comma marks thousands",
         ),
         (b'd,s,"A"B,t,,\n', "not valid CSV (',' expected after '\"')"),
     ],
@@ -145,6 +157,25 @@ def test_other_separators_with_decimal_commas(read, table, separator, first):
         ("a, b", {"tone": 4.5, "a, b": 3.5}),
         ("t", {"a, b": -1.25}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cells", "read_as", "refused"),
+    [
+        (["4,5", "1.100", "3,5"], [4.5, 3.5], "'1.100' beside '4,5'"),
+        (["1.100", "4,5"], [1.1], "'4,5' beside '1.100'"),
+        (["1.101", "0.912", "4"], [1.101, 0.912, 4.0], ""),
+        (["4,5", "0.912", "1.5"], [4.5, 0.912, 1.5], ""),
+    ],
+)
+def test_a_mark_for_thousands_is_never_read_as_a_point(read, table, cells, read_as, refused):
+    rows = [f"d{n};s;A;t;{cell}" for n, cell in enumerate(cells)]
+    found = read(table("\n".join(["doc_id;source;system;text;ratings.x", *rows])), "skip")
+    assert [case.candidates[0].ratings["x"] for case in found.cases] == read_as
+    assert len(found.skipped) == bool(refused)
+    assert all(
+        f"ratings.x: {refused}: write thousands without a mark" in one for one in found.skipped
+    )
 
 
 NESTED = {"doc_id": [7], "source": ["s"], "references": [["r", "q"]], "context": [None]}
