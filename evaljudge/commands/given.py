@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaljudge.agreement.rated import Floats, Rated, Text, codes
-from evaljudge.analysis.ratings import kept_ratings, with_ratings
+from evaljudge.analysis.ratings import FurtherRatings, kept_ratings, names_of, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
@@ -35,6 +35,8 @@ class RatedCases:
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
     """Warnings of what was not read."""
+    raters: Mapping[str, Sequence[str]]
+    """Their names, by axis."""
 
     @property
     def frame(self) -> Rated:
@@ -67,9 +69,9 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
     scores = scores or (source.inputs if run else ())
     scored, reasons, fitted = read_all_given(scores)
-    further = kept_ratings(Output(run)) if run else {}
+    further = kept_ratings(Output(run)) if run else FurtherRatings()
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
-        cases = [with_ratings(case, further) for case in corpus]
+        cases = [with_ratings(case, further.texts) for case in corpus]
     name = ", ".join(map(str, source.inputs))
     refuse_empty(corpus, name, purpose)
     if not any(text.ratings for case in cases for text in case.candidates):
@@ -85,7 +87,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
     warnings = [left_out] if unmet else []
-    return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes)
+    raters = names_of(Output(run), further) if run else corpus.raters
+    return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)
 
 
 def refuse_unknown(

@@ -152,11 +152,15 @@ class ColumnNames:
         self.advice = replace(advice, given=names)
         self._names, self._fields = names, dict(names)
         for theirs, ours in names.items():
-            raters = sorted(name for name, to in names.items() if to == ours)  # in any order
-            if ours.startswith(DOTTED) and len(raters) > 1:
+            if raters := self.raters_of(ours.removeprefix(DOTTED)):
                 self._fields[theirs] = f"{ours}{OF_RATER}{raters.index(theirs)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
         self._inner = [name for name in names if "." in name]
+
+    def raters_of(self, axis: str) -> list[str]:
+        """The columns of an axis that has one for each rater, in their order."""
+        columns = sorted(name for name, ours in self._names.items() if ours == f"{DOTTED}{axis}")
+        return columns if len(columns) > 1 else []
 
     def has_part_of(self, name: str) -> bool:
         return any(inner.startswith(f"{name}.") for inner in self._inner)

@@ -12,7 +12,7 @@ corpus that has some is the user's mistake, and so is a name under another colum
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, count, islice
@@ -146,6 +146,9 @@ class Corpus(Grouped):
     """The digest of everything that changes a question to the model; independent of the order of
     rows and of nested or flat form."""
     ratings_digest: str
+    raters: Mapping[str, Sequence[str]]
+    """The raters of each axis with several, in the order of their ratings: columns, or names in
+    cells; empty where they have none."""
     unread: tuple[str, ...]
     """Notes on ratings that may be slips; for the generic form also on columns and keys that
     nothing reads, and on names that were made."""
@@ -192,10 +195,14 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
+    named_raters = dict[str, Sequence[str]]()
     for axis, of_axis in raters.items():  # numbers, of lists, before names
         by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
         if (places := [place for place, _ in by_name]) != sorted(places):
             grouping.places[clean(axis)] = places
+        has_names = all(isinstance(name, str) for name in of_axis)
+        in_cells = [clean(name) for _, name in by_name] if has_names else []
+        named_raters[clean(axis)] = columns.raters_of(axis) or in_cells
     if own:
         columns.refuse_unseen()
     if lacking and (unread.known or unread.names):
@@ -221,6 +228,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         absent_ratings=absent,
         digest=digest,
         ratings_digest=ratings_digest,
+        raters=named_raters,
         unread=(
             *slips(grouping.each_rating(), rated_text),
             *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
