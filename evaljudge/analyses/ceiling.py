@@ -1,12 +1,11 @@
 """How far do people agree with each other, and which rater does not?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 
 from evaljudge.agreement import Ceiling, ceiling
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
-from evaljudge.sections import Table
 from evaljudge.sections.figures import estimate, notes_on, tabled
 
 PEOPLE = "How far people agree"
@@ -27,33 +26,15 @@ def rows(run: RunFrame) -> Iterator[Ceiling]:
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     spearmans: list[Ceiling] = [row for row in findings["ceiling"] if row.coefficient == "spearman"]
-    columns = {"axis": "axis", "level": "level", "Spearman": estimate}
-    columns |= {name: name for name in ("n", "skipped", "raters")}
+    columns = {"axis": "axis", "level": "level", "rater": "rater", "Spearman": estimate, "n": "n"}
+    own = [row for row in spearmans if row.rater and row.level != "system"]
+    own.sort(key=lambda row: (row.axis, row.level, inf if row.value is None else row.value))
+    each = tabled("Each rater and the others", own, 3, columns)
+    columns = {name: what for name, what in columns.items() if name != "rater"}
+    columns |= {"skipped": "skipped", "raters": "raters"}
     means = [row for row in spearmans if not row.rater]
-    tables = [tabled("One rater and the others", means, 2, columns, lead=1), _each(spearmans)]
-    about = [CEILING, EACH] if tables[1].rows else [CEILING]
-    yield Section(PEOPLE, about, tables, notes_on(spearmans))
-
-
-def _each(rows: Sequence[Ceiling]) -> Table:
-    """Each named rater, the one who agrees least with the others first."""
-    own = {(row.axis, row.rater, row.level): row for row in rows if row.rater}
-    both = [
-        (row, own[axis, rater, "summary"])
-        for (axis, rater, level), row in own.items()
-        if level == "sample"
-    ]
-    values = {two: next((row.value for row in two if row.value is not None), inf) for two in both}
-    both.sort(key=lambda two: (two[0].axis, values[two]))
-    columns = {
-        "axis": lambda two: two[0].axis,
-        "rater": lambda two: two[0].rater,
-        "sample": lambda two: estimate(two[0]),
-        "documents": lambda two: two[0].n,
-        "summary": lambda two: estimate(two[1]),
-        "texts": lambda two: two[1].n,
-    }
-    return tabled("Each rater and the mean of the others", both, 2, columns)
+    table = tabled("One rater and the others", means, 2, columns, lead=1)
+    yield Section(PEOPLE, [CEILING, EACH] if own else [CEILING], [table, each], notes_on(spearmans))
 
 
 ANALYSIS = Analysis(Ceiling, rows, section, place=100)

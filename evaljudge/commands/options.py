@@ -620,8 +620,6 @@ class AgreeOptions(RatedOptions):
     coefficient: Correlation = option(
         "The coefficient that compares scorers: spearman, kendall or pearson.", "spearman"
     )
-    resample: str | None = option("", hidden=True)
-    permutations: int | None = option("", hidden=True)
     alt_test_epsilon: float = option(
         "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
     )

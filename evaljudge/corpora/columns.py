@@ -311,6 +311,14 @@ class Unread:
         outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
         return {name: found[name] for name in self._ratings if name in found.keys() - outer}
 
+    def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+        """A field other than ratings has one column; without a field, a column is not read; nor is
+        one as a whole of which a part is."""
+        outer = {name.partition(".")[0] for name in changes if name not in self._ratings}
+        taken = {to for to in changes.values() if not to.startswith(DOTTED)}
+        kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
+        return {name: to for name, to in {**kept, **changes}.items() if to}
+
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
         fields = self._fields()

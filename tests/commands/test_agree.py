@@ -105,7 +105,7 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     with pytest.raises(UserError, match="name a run's folder, or cases by cases"):
         evaljudge.agree()
     unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
-    with pytest.raises(UserError, match="give `column={'id': 'doc_id', 'reply text': 'text'}`$"):
+    with pytest.raises(UserError, match="cases: no candidate has human ratings to agree with"):
         evaljudge.agree(unread, metrics=["words"])
     with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
         evaljudge.agree(corpus, ({"a": 1}, "b"))
@@ -131,7 +131,7 @@ def test_rows_that_are_no_scores(cases, tmp_path, row, said):
 
 def test_nothing_to_agree_with(cases, tmp_path):
     unrated = tmp_path / "unrated.jsonl"
-    unrated.write_text(json.dumps(CASES[0]).replace("ratings", "rated"))
+    unrated.write_text(json.dumps(document(0)))
     scores = written(tmp_path, SCORES, "jsonl")
     with pytest.raises(UserError, match="no candidate has human ratings"):
         agreed(str(unrated), scores)
@@ -267,22 +267,6 @@ def test_bad_rows_can_be_skipped(cases, tmp_path):
     assert findings.warnings == ["1 bad row of the corpus was skipped"]
 
 
-def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(cases, tmp_path):
-    other = [row | {"scorer": "other", "value": row["value"] % 3} for row in SCORES]
-    given = written(tmp_path, [*SCORES, *other], "jsonl")
-    plain = agreed(cases, given, resamples=20)
-    warned = agreed(cases, given, resamples=20, resample="systems", permutations=0)
-    told = "is no longer read: scorers are compared, and intervals made, by documents"
-    assert plain.warnings == []
-    assert warned.warnings == [
-        f"`{name}` {told} (docs/agreement.md)" for name in ("resample", "permutations")
-    ]
-    assert replace(warned, warnings=[], serious=0) == plain
-    assert [(row.axis, row.level, row.best) for row in plain["significance"]] == [
-        ("fluency", level, "mine") for level in ("sample", "system", "summary")
-    ]
-
-
 def test_raters_labels_and_axes_are_told(tmp_path):
     """Two raters and two axes, a scorer in labels: each statistic is there, on what it rests."""
     texts = [
@@ -337,7 +321,8 @@ def alone(findings: Findings) -> list[str]:
     rows = [row for row in findings["ceiling"]
             if (row.level, row.coefficient) == ("summary", "spearman") and row.rater]  # fmt: skip
     (section,) = ceiling_section(findings, True)
-    shown = [f"{row[1]}" for table in section.tables[1:] for row in table.rows]
+    cells = [row for table in section.tables[1:] for row in table.rows]
+    shown = [f"{rater}" for _, level, rater, *_ in cells if level == "summary"]
     assert {row.rater for row in rows} == {*shown}
     return shown
 
@@ -347,11 +332,15 @@ def test_each_named_rater_is_compared_with_the_others(tmp_path):
     columns = {f"fluency_{name}": "ratings.fluency" for name in NAMES}
     file = tabled(tmp_path / "columns.csv", rated_by_four("columns"))
     assert alone(evaljudge.agree(file, column=columns).findings)[0] == "fluency_dee"
+    guessed = evaljudge.agree(file).findings  # the columns as `init` takes them
+    assert alone(guessed)[0] == "fluency_dee"
+    taken = ", ".join(f"{theirs} = {ours}" for theirs, ours in columns.items())
+    assert guessed.warnings == [f"columns taken by their names: {taken} (`column` names others)"]
     cells = rated_by_four("cells")
     found = evaljudge.agree(cells)
     named = alone(found.findings)
     assert named[0] == "dee" and set(named) == {*NAMES}
-    assert re.search(r"^fluency  dee +-?0\.[012]", found.text, re.MULTILINE)
+    assert re.search(r"^fluency  sample +dee +-?0\.[012]", found.text, re.MULTILINE)
     found.write(tmp_path / "out")
     assert '"rater": "dee"' in (tmp_path / "out/ceiling.json").read_text()
 

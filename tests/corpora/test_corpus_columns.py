@@ -138,8 +138,14 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip}\n" in planned
     after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
     assert f"corpus: {slip}" in after.warnings[:3]
-    shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
-    assert "these look like ratings: `fluency`" in shown
+    shown = command(capsys, "agree", "--cases", path, "--metrics", "words")[0]
+    assert "warning    columns taken by their names: fluency = ratings.fluency (" in shown
+    renamed = [{("id" if key == "doc_id" else key): value for key, value in row.items()}
+               for row in rows]  # fmt: skip
+    path = written(tmp_path, "csv", renamed)
+    given = ["--column", "fluency=ratings.tone", "--column", "id=doc_id"]
+    shown = command(capsys, "agree", "--cases", path, "--metrics", "words", *given)[0]
+    assert "taken by their names" not in shown and "tone" in shown and "fluency" not in shown
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
