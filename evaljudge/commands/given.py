@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -10,21 +9,11 @@ from evaljudge.agreement.rated import Floats, Rated, Text, codes
 from evaljudge.analysis.ratings import FurtherRatings, kept_ratings, names_of, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
-from evaljudge.corpora import (
-    GENERIC,
-    Corpus,
-    notes_on,
-    open_corpus,
-    refuse_empty,
-    source_of,
-    unread_columns,
-)
-from evaljudge.corpora.columns import Unread, named_columns
+from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of, unread_columns
+from evaljudge.corpora.columns import named_columns
 from evaljudge.corpora.files import Given, Reasons, read_all_given, run_in
 from evaljudge.corpora.memory import as_inputs
-from evaljudge.corpora.rows import DOTTED
 from evaljudge.errors import UserError, unknown
-from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Case
 from evaljudge.storage import Output
 from evaljudge.text import counted
@@ -80,17 +69,14 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
     scores = scores or (source.inputs if run else ())
     scored, reasons, fitted = read_all_given(scores)
-    guessed = dict[str, str]()
-    if wanted.format == GENERIC and not run:
+    name = ", ".join(map(str, source.inputs))
+    if wanted.format == "generic" and not run:
         theirs = unread_columns(*source.inputs)
-        theirs.refuse_wide(", ".join(map(str, source.inputs)), named)
-        columns = theirs.changed(_likely(theirs, named, [axis for _, axis in scored]), named)
-        guessed = {name: to for name, to in columns.items() if name not in named}
-        source = replace(source, columns=columns)
+        theirs.refuse_wide(name, named)
+        source = replace(source, columns=theirs.taken(named, [axis for _, axis in scored]))
     further = kept_ratings(Output(run)) if run else FurtherRatings()
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
         cases = [with_ratings(case, further.texts) for case in corpus]
-    name = ", ".join(map(str, source.inputs))
     refuse_empty(corpus, name, purpose)
     if not any(text.ratings for case in cases for text in case.candidates):
         # columns that nothing reads may have been meant as ratings
@@ -102,26 +88,13 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
         raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
     one, many = "score belongs", "scores belong"
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
-    taken = ", ".join(f"{name} = {to}" for name, to in guessed.items())
+    taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
     warnings = [left_out] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)
-
-
-def _likely(theirs: Unread, named: Mapping[str, str], scored: Iterable[str]) -> dict[str, str]:
-    """The columns as `init` takes them: of fields that are lacking, and ratings only on axes that a
-    task or the scores have."""
-    tasks = (axis.name for task in BUILT_IN for axis in load_task(task).axes)
-    axes = {f"{DOTTED}{axis}" for axis in chain(scored, tasks)}
-    there = {*theirs.known, *(to.partition(".")[0] for to in named.values())}
-    return {
-        name: to
-        for name, to in theirs.likely().items()
-        if to.partition(".")[0] not in there and (to in axes or not to.startswith(DOTTED))
-    }
 
 
 def refuse_unknown(

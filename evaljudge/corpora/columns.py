@@ -319,6 +319,15 @@ class Unread:
         kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
         return {name: to for name, to in {**kept, **changes}.items() if to}
 
+    def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
+        """The columns that are given, and likely ones for what is lacking; ratings only on axes
+        that a task has, or that are named here."""
+        there = {*self.known, *(to.partition(".")[0] for to in given.values())}
+        rated = {f"{DOTTED}{axis}" for axis in (*_known_axes(), *axes)}
+        likely = {n: to for n, to in self.likely().items() if to.partition(".")[0] not in there}
+        is_known = {n: to for n, to in likely.items() if to in rated or not to.startswith(DOTTED)}
+        return self.changed(is_known, given)
+
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
         fields = self._fields()

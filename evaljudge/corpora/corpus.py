@@ -147,8 +147,7 @@ class Corpus(Grouped):
     rows and of nested or flat form."""
     ratings_digest: str
     raters: Mapping[str, Sequence[str]]
-    """The raters of each axis with several, in the order of their ratings: columns, or names in
-    cells; empty where they have none."""
+    """The columns or names of the raters of each axis with several; empty where they have none."""
     unread: tuple[str, ...]
     """Notes on ratings that may be slips; for the generic form also on columns and keys that
     nothing reads, and on names that were made."""

@@ -110,9 +110,7 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
         _mark_known(output, known, corpus, job)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
         known = _refresh_ratings(output, known, corpus)
-    elif not grown and [listing.get(name) for name in ("unread", "raters")] == [
-        list(corpus.unread), corpus.raters
-    ]:  # fmt: skip
+    elif not grown and listing == listing | {"raters": corpus.raters, "unread": [*corpus.unread]}:
         return
     if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
