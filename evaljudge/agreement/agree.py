@@ -194,9 +194,7 @@ def ceiling(
     names: Sequence[str] = (), seed: int = 0,
 ) -> list[Ceiling]:  # fmt: skip
     """How far raters agree, from one row per candidate and one column per rater; NaN: no rating.
-
-    `names`: of the columns; then each rater's own agreement with the others follows. Of two raters
-    both would have the same."""
+    `names`: of the columns; of three raters or more, each one's own rows then follow."""
     table = np.asarray(ratings, dtype=np.float64)
     counts = np.isfinite(table).sum(axis=1)
     kept = counts > 1

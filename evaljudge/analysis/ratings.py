@@ -56,8 +56,7 @@ class RaterNote(NamedTuple):
 @dataclass(frozen=True)
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
-    raters: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Who they are, on axes with several raters."""
+    raters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of axes with several
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities

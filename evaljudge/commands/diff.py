@@ -51,8 +51,7 @@ LOWER = 4
 """The exit code where a mean that `--fail-if-lower` looks at is lower."""
 ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
-OF_TEXTS = ("scores", "agreement", "selections")
-"""What is compared on the texts of both runs."""
+OF_TEXTS = ("scores", "agreement", "selections")  # compared on the texts of both runs
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,7 @@ class RatedCases:
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
     """Warnings of what was not read."""
-    raters: Mapping[str, Sequence[str]]
-    """Their names, by axis."""
+    raters: Mapping[str, Sequence[str]]  # their names, by axis
 
     @property
     def frame(self) -> Rated:

@@ -470,6 +470,7 @@ class ExportOptions(Declared):
         "--to",
         "--out",
     )
+    beside: str | None = option("Of `csv`: your own table, to add scores to.", metavar="TABLE")
     judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
     briefs: str | None = BRIEFS()
     samples: int = option(

@@ -194,14 +194,13 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
-    named_raters = dict[str, Sequence[str]]()
+    people = dict[str, Sequence[str]]()
     for axis, of_axis in raters.items():  # numbers, of lists, before names
         by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
         if (places := [place for place, _ in by_name]) != sorted(places):
             grouping.places[clean(axis)] = places
-        has_names = all(isinstance(name, str) for name in of_axis)
-        in_cells = [clean(name) for _, name in by_name] if has_names else []
-        named_raters[clean(axis)] = columns.raters_of(axis) or in_cells
+        in_cells = [clean(name) for _, name in by_name if isinstance(name, str)]
+        people[clean(axis)] = columns.raters_of(axis) or in_cells * (len(in_cells) == len(by_name))
     if own:
         columns.refuse_unseen()
     if lacking and (unread.known or unread.names):
@@ -227,7 +226,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         absent_ratings=absent,
         digest=digest,
         ratings_digest=ratings_digest,
-        raters=named_raters,
+        raters=people,
         unread=(
             *slips(grouping.each_rating(), rated_text),
             *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
