@@ -240,7 +240,7 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
     ("content", "said"),
     [
         ('doc_id,"source"x\n', "cases.csv:1: its header is not CSV"),
-        (HEAD + ROW.replace("4", '"4,5"'), "'4,5' has a comma: write 4.5, or separate the table by"),
+        (HEAD + ROW.replace("4", '"4,5"'), "'4,5' has a comma: write 4.5, or separate the table"),
         ((HEAD + ROW).encode("utf-16"), "not UTF-8 but UTF-16: save it as UTF-8"),
         (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not CSV in UTF-8"),
         (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),

@@ -67,6 +67,7 @@ class AxisPair:
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     axis: str = field(default="", kw_only=True)  # empty until the caller names it
+    rater: str = field(default="", kw_only=True)  # whose it is; empty: the mean of all raters
     level: Level
     coefficient: Coefficient
     value: float | None  # None where undefined for every rater
@@ -189,23 +190,27 @@ def _agreement(estimate: Estimate) -> Agreement:
 
 
 def ceiling(
-    documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *, seed: int = 0
-) -> list[Ceiling]:
-    """How far raters agree, from one row per candidate and one column per rater; NaN: no rating."""
+    documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *,
+    names: Sequence[str] = (), seed: int = 0,
+) -> list[Ceiling]:  # fmt: skip
+    """How far raters agree, from one row per candidate and one column per rater; NaN: no rating.
+    `names`: of the columns; of three raters or more, each one's own rows then follow."""
     table = np.asarray(ratings, dtype=np.float64)
     counts = np.isfinite(table).sum(axis=1)
     kept = counts > 1
     document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
     system = np.asarray(systems)[kept]
-    raters = [
-        _rater(document, system, table[kept], column, seed)
-        for column in range(table.shape[1])
-        if np.isfinite(table[kept, column]).any()
-    ]
+    there = np.flatnonzero(np.isfinite(table[kept]).any(axis=0)).tolist()
+    raters = [_rater(document, system, table[kept], column, seed) for column in there]
     if not raters:
         raters = _estimates(table_of([], [], [], []), LEVELS, CORRELATIONS, seed)
     skipped = int(np.sum(counts == 1))
-    return [_ceiling(of_raters, skipped) for of_raters in zip(*raters, strict=True)]
+    found = [_ceiling(of_raters, skipped) for of_raters in zip(*raters, strict=True)]
+    if len(there) > 2 and names:
+        for column, of_rater in zip(there, raters, strict=True):
+            each = (_ceiling([estimate], skipped) for estimate in of_rater)
+            found += [replace(own, rater=names[column]) for own in each]
+    return found
 
 
 def _rater(document: Codes, system: Codes, table: Floats, column: int, seed: int) -> list[Estimate]:

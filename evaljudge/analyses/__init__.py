@@ -75,6 +75,7 @@ class RunFrame:
     intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=dict)
     notes: Sequence[RaterNote] = ()
+    raters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # their names, by axis
     cascade: Mapping[str, Any] = field(default_factory=dict)
     """What OUT/cascade.json has."""
 

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -56,6 +56,7 @@ class RaterNote(NamedTuple):
 @dataclass(frozen=True)
 class FurtherRatings:
     texts: ByText = field(default_factory=dict)
+    raters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of axes with several
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
     """The probability that a text was drawn and rated, by axis; only for texts of sheets."""
     uneven: Collection[str] = ()  # the axes whose sheets were drawn with unequal probabilities
@@ -95,27 +96,39 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         for axis, each in chances.items()
     }
     warnings += slips(collected.rated(), str)
-    return FurtherRatings(collected.texts(), probabilities, uneven, warnings, notes)
+    texts, raters = collected.texts(), collected.raters
+    return FurtherRatings(texts, raters, probabilities, uneven, warnings, notes)
 
 
-def keep_ratings(place: Place, further: ByText) -> None:
+def keep_ratings(place: Place, further: FurtherRatings) -> None:
     """Into the report's folder, so that whoever opens the run needs no other files."""
     rows = [
-        {"doc_id": doc_id, "system": system, "ratings": dict(rated.ratings)}
-        for (doc_id, system), rated in further.items()
-    ]
+        {"doc_id": doc_id, "system": system, "ratings": dict(rated.ratings),
+         "raters": {a: [None if isnan(n) else n for n in each] for a, each in rated.raters.items()}}
+        for (doc_id, system), rated in further.texts.items()
+    ]  # fmt: skip
     if rows:
-        place.write_json(KEPT, rows)
+        place.write_json(KEPT, {"raters": further.raters, "texts": rows})
     else:
         place.remove(KEPT)
 
 
-def kept_ratings(output: Output) -> ByText:
-    """The means of what the last report was given."""
+def kept_ratings(output: Output) -> FurtherRatings:
+    """What the last report was given."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
-        return {}
-    rows = json.loads(output.place.read(KEPT))
-    return {(row["doc_id"], row["system"]): RatedText(row["ratings"], {}) for row in rows}
+        return FurtherRatings()
+    kept, texts = json.loads(output.place.read(KEPT)), dict[Text, RatedText]()
+    for row in kept["texts"]:
+        raters = row["raters"].items()
+        each = {axis: tuple(nan if n is None else n for n in numbers) for axis, numbers in raters}
+        texts[row["doc_id"], row["system"]] = RatedText(row["ratings"], each)
+    return FurtherRatings(texts, kept["raters"])
+
+
+def names_of(output: Output, further: FurtherRatings) -> dict[str, Sequence[str]]:
+    """The raters of each axis, unless some texts have the corpus' own and others further ones."""
+    own: Mapping[str, Sequence[str]] = (output.listing() or {}).get("raters", {})
+    return {axis: {**own, **further.raters}[axis] for axis in own.keys() ^ further.raters.keys()}
 
 
 def with_ratings(case: Case, further: ByText) -> Case:
@@ -189,16 +202,21 @@ class _Collected:
                     f"same text at {place}: leave one of them empty{lost}"
                 )
 
-    def texts(self) -> dict[Text, RatedText]:
+    @cached_property
+    def raters(self) -> dict[str, list[str]]:
+        """Those of each axis that has several."""
         raters: dict[str, set[str]] = {}
         for (_, axis), by_rater in self.found.items():
             raters.setdefault(axis, set()).update(by_rater)
+        return {axis: sorted(names) for axis, names in raters.items() if len(names) > 1}
+
+    def texts(self) -> dict[Text, RatedText]:
         by_text: dict[Text, tuple[dict[str, float], dict[str, tuple[float, ...]]]] = {}
         for (text, axis), by_rater in self.found.items():
             ratings, several = by_text.setdefault(text, ({}, {}))
             ratings[axis] = fmean(value for value, _ in by_rater.values())
-            if len(raters[axis]) > 1:
-                each = (by_rater.get(rater, (nan, ""))[0] for rater in sorted(raters[axis]))
+            if axis in self.raters:
+                each = (by_rater.get(rater, (nan, ""))[0] for rater in self.raters[axis])
                 several[axis] = tuple(each)
         return {text: RatedText(*both) for text, both in by_text.items()}
 

@@ -154,7 +154,7 @@ class RunTables:
 
     @cached_property
     def _further(self) -> ByText:
-        return kept_ratings(self.output)
+        return kept_ratings(self.output).texts
 
     def _wide(self, shard: Shard, *, with_texts: bool = False) -> "pa.Table":
         import pyarrow as pa

@@ -119,7 +119,8 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     looked_at, grid = rated, tables.as_grid()
     if on:
         looked_at, grid = rated.on(on), grid.on(on)
-    run = RunFrame(tables=tables, rated=looked_at, grid=grid, how=how, seed=wanted.seed)
+    seed, raters = wanted.seed, read.raters
+    run = RunFrame(tables=tables, rated=looked_at, grid=grid, how=how, seed=seed, raters=raters)
     rows = rows_of(run)
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)

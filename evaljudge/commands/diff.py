@@ -51,6 +51,7 @@ LOWER = 4
 """The exit code where a mean that `--fail-if-lower` looks at is lower."""
 ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
+OF_TEXTS = ("scores", "agreement", "selections")  # compared on the texts of both runs
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class Diffed(Shown):
                 for row in changes.means
             ],
             "selections": [asdict(row) | {"flipped": row.flipped} for row in changes.selections],
+            "not_compared": [] if changes.corpus.texts else OF_TEXTS,
             "looked": [asdict(row) for row in self.looked],
         }
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
@@ -209,8 +211,10 @@ def _blocks(differences: RunDifferences) -> Iterator[Block]:
     same = [name for name, blocks in parts.items() if not blocks]
     if len(same) == len(parts):
         yield "nothing changed"
-    else:
+    elif differences.corpus.texts:
         yield f"\nunchanged: {', '.join(same)}" if same else ""
+    else:
+        yield f"\nnot compared, as no text is in both runs: {', '.join(OF_TEXTS)}"
 
 
 def _table(

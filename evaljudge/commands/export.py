@@ -3,23 +3,21 @@
 scores.parquet    with people's ratings; verdicts.parquet with the judge's own columns
 scores.jsonl      the same, a row each line
 scores.csv        the columns that hold one value
-texts.csv         a row for each text with all its scores, for a spreadsheet
+texts.csv         a row for each text with all its scores, or the corpus' table with scores beside
 data/…/UUID.json  a record of Every Eval Ever for each system
 references.jsonl  for another run, and what each judge exports
 
-`evaljudge export RUN eee`: the means of a run's systems, as records of Every Eval Ever.
-
-    data/CORPUS/DEVELOPER/SYSTEM/UUID.json      one for each system, by version 0.3.0 of its schema
-
-A record is about the system that wrote the texts. Judges are named in each of its results. What
-evaljudge does not know (who made a system, which values a scorer can take) is `unknown` or left
-out. The same run gives the same files.
+Records are by version 0.3.0 of its schema, each about the system that wrote the texts, with judges
+named in its results. What evaljudge does not know (who made a system, which values a scorer can
+take) is `unknown` or left out. The same run gives the same files.
 """
 
+import io
 import json
 import re
 from calendar import timegm
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import PurePath
@@ -29,7 +27,9 @@ from uuid import UUID
 
 import evaljudge
 from evaljudge.commands.options import ExportOptions, ImportOptions
-from evaljudge.corpora.sheets import spreadsheet
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.readers import csv_records
+from evaljudge.corpora.sheets import csv_of, spreadsheet
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
@@ -38,7 +38,7 @@ from evaljudge.runs.batches import export_asks, import_replies
 from evaljudge.runs.outcome import Outcome, open_run
 from evaljudge.runs.references import export_references
 from evaljudge.sections.figures import axis_name
-from evaljudge.storage import Output, to_write
+from evaljudge.storage import Output, open_to_read, to_write
 from evaljudge.text import counted
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError(f"--judge: goes with {' or '.join(judged)}, so leave it out")
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
+    if wanted.beside and not (wanted.what == "csv" and wanted.beside.lower().endswith(".csv")):
+        raise UserError("--beside: a table that ends in .csv, and goes with csv")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(wanted.to, wanted.force)
     if write is None:
@@ -86,7 +88,8 @@ def _spreadsheet(wanted: ExportOptions) -> str:
     """A row for each text, with its scores and ratings."""
     if not wanted.to.lower().endswith(".csv"):
         raise UserError(f"{wanted.to}: should end in .csv")
-    return _written(wanted, open_run(wanted.run).iter_texts(), _as_spreadsheet)
+    beside = partial(_beside, wanted.run, wanted.beside) if wanted.beside else _as_spreadsheet
+    return _written(wanted, open_run(wanted.run).iter_texts(), beside)
 
 
 def _written(wanted: ExportOptions, tables: "Iterator[pa.Table]", write: "Writer") -> str:
@@ -132,6 +135,30 @@ def _as_spreadsheet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator
     columns = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name not in last]
     stream.write(spreadsheet([*columns, *last], rows))
     yield len(rows)
+
+
+def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
+    """The user's table as it is, and scores where the run read the same text from a row."""
+    rows = [row for table in tables for row in table.to_pylist()]
+    scored = {tuple(map(row.pop, ("text", "doc_id", "system"))): row for row in rows}
+    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name != "source"]
+    columns = Output(run).known_run()["config"]["corpus"]["columns"]
+    with open_corpus(CorpusSource(file, columns=columns), "skip") as corpus:
+        met = {place: scored.get((text, *at)) for text, place, *at in corpus.each_text()}
+    if not any(met.values()):
+        raise UserError(f"--beside {file}: no row is a text of {run}")
+    with open_to_read(file) as content:
+        lines = io.StringIO(content.read().decode("utf-8-sig", "surrogateescape"), newline="")
+    separator, records = csv_records(lines, file.rpartition("/")[2])
+    (first, heads), *_ = table = list(records)
+    met[first], written = {n: f"{n} (evaljudge)" if n in heads else n for n in names}, []
+    for place, cells in table:
+        if isinstance(cells, str):
+            raise UserError(f"{place}: {cells}")
+        row = met.get(place)
+        written.append([*cells[: len(heads)], *map(row.get, names)] if row else cells)
+    stream.write(csv_of(written, separator))
+    yield len(written) - 1
 
 
 Writer = Callable[[IO[bytes], Iterator[Any]], Iterator[int]]

@@ -1,15 +1,15 @@
 """What commands are given: cases that people rated, scores from anywhere, names to look up."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evaljudge.agreement.rated import Floats, Rated, Text, codes
-from evaljudge.analysis.ratings import kept_ratings, with_ratings
+from evaljudge.analysis.ratings import FurtherRatings, kept_ratings, names_of, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
-from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of
+from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of, unread_columns
 from evaljudge.corpora.columns import named_columns
 from evaljudge.corpora.files import Given, Reasons, read_all_given, run_in
 from evaljudge.corpora.memory import as_inputs
@@ -35,6 +35,7 @@ class RatedCases:
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
     """Warnings of what was not read."""
+    raters: Mapping[str, Sequence[str]]  # their names, by axis
 
     @property
     def frame(self) -> Rated:
@@ -67,10 +68,14 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
     scores = scores or (source.inputs if run else ())
     scored, reasons, fitted = read_all_given(scores)
-    further = kept_ratings(Output(run)) if run else {}
-    with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
-        cases = [with_ratings(case, further) for case in corpus]
     name = ", ".join(map(str, source.inputs))
+    if wanted.format == "generic" and not run:
+        theirs = unread_columns(*source.inputs)
+        theirs.refuse_wide(name, named)
+        source = replace(source, columns=theirs.taken(named, [axis for _, axis in scored]))
+    further = kept_ratings(Output(run)) if run else FurtherRatings()
+    with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
+        cases = [with_ratings(case, further.texts) for case in corpus]
     refuse_empty(corpus, name, purpose)
     if not any(text.ratings for case in cases for text in case.candidates):
         # columns that nothing reads may have been meant as ratings
@@ -82,10 +87,13 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
         raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
     one, many = "score belongs", "scores belong"
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
-    notes = notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
+    taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
+    notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
+    notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
     notes += [f"corpus: {note}" for note in corpus.unread]
     warnings = [left_out] if unmet else []
-    return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes)
+    raters = names_of(Output(run), further) if run else corpus.raters
+    return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)
 
 
 def refuse_unknown(

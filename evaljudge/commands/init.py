@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -144,7 +144,7 @@ def _columns(
 ) -> Mapping[str, str]:
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
     right, and what it changes is given, too."""
-    columns = _changed(likely, given, theirs.names)
+    columns = theirs.changed(likely, given)
 
     def checked(answer: str) -> Mapping[str, str]:
         nonlocal columns
@@ -152,7 +152,7 @@ def _columns(
         changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
         outer = [n for n in changes if n.partition(".")[0] in (*theirs.names, "ratings")]
         refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS, *outer])
-        ColumnNames(changed := _changed(columns, changes, theirs.names), OPTIONS)
+        ColumnNames(changed := theirs.changed(columns, changes), OPTIONS)
         columns = changed
         given.update(changes)
         if ask and (lacking := needed()):
@@ -175,17 +175,6 @@ def _columns(
     if ask is None or not theirs.names:
         return checked(RIGHT)
     return _answer("column", None, "" if needed() else RIGHT, ask, checked, about)
-
-
-def _changed(
-    columns: Mapping[str, str], changes: Mapping[str, str], names: Collection[str]
-) -> dict[str, str]:
-    """A field other than ratings has one column; without a field, a column is not read; nor is one
-    as a whole of which a part is."""
-    outer = {name.partition(".")[0] for name in changes if name not in names}
-    taken = {to for to in changes.values() if not to.startswith(DOTTED)}
-    kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
-    return {name: to for name, to in {**kept, **changes}.items() if to}
 
 
 def _as_read(columns: Mapping[str, str], theirs: Unread) -> Iterator[str]:

@@ -470,6 +470,7 @@ class ExportOptions(Declared):
         "--to",
         "--out",
     )
+    beside: str | None = option("Of `csv`: your own table, to add scores to.", metavar="TABLE")
     judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
     briefs: str | None = BRIEFS()
     samples: int = option(
@@ -620,8 +621,6 @@ class AgreeOptions(RatedOptions):
     coefficient: Correlation = option(
         "The coefficient that compares scorers: spearman, kendall or pearson.", "spearman"
     )
-    resample: str | None = option("", hidden=True)
-    permutations: int | None = option("", hidden=True)
     alt_test_epsilon: float = option(
         "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
     )

@@ -78,14 +78,14 @@ def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Co
         yield gather(rows, index, bad_rows, columns, own=source.format == GENERIC)
 
 
-def unread_columns(path: str) -> Unread:
+def unread_columns(*inputs: Input) -> Unread:
     """The columns and keys of a corpus that do not have our names, by its first rows, and which of
     our fields they probably stand for."""
-    rows = NamedRows(read_generic((path,)), CONFIGURATION, lambda _: 0)
+    rows = NamedRows(read_generic(inputs), CONFIGURATION, lambda _: 0)
     if rows.unread.by_rater:
         deque(rows, 0)  # each rater has a name there, also one who comes late
         if len(rows.unread.by_rater) >= MOST:
-            raise UserError(f"{path}: has too many raters: give ratings by axis, then rater")
+            raise UserError(f"{inputs[0]}: has too many raters: give ratings by axis, then rater")
     return rows.unread
 
 

@@ -157,8 +157,7 @@ class ColumnNames:
         self.advice = replace(advice, given=names)
         self._names, self._fields = names, dict(names)
         for theirs, ours in names.items():
-            raters = sorted(name for name, to in names.items() if to == ours)  # in any order
-            if ours.startswith(DOTTED) and len(raters) > 1:
+            if raters := self.raters_of(ours.removeprefix(DOTTED)):
                 self._fields[theirs] = f"{ours}{OF_RATER}{raters.index(theirs)}"
         self._unseen, self.seen = dict.fromkeys(names), dict[str, None]()
         self._inner = [name for name in names if "." in name]
@@ -166,6 +165,11 @@ class ColumnNames:
     def theirs(self, ours: str) -> str:
         """The user's name of a column, by ours."""
         return next((name for name, field in self._fields.items() if field == ours), ours)
+
+    def raters_of(self, axis: str) -> list[str]:
+        """The columns of an axis that has one for each rater, in their order."""
+        columns = sorted(name for name, ours in self._names.items() if ours == f"{DOTTED}{axis}")
+        return columns if len(columns) > 1 else []
 
     def has_part_of(self, name: str) -> bool:
         return any(inner.startswith(f"{name}.") for inner in self._inner)
@@ -320,6 +324,23 @@ class Unread:
         found |= _of_raters(self.rated, self._axes, self.by_rater)
         outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
         return {name: found[name] for name in self._ratings if name in found.keys() - outer}
+
+    def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
+        """A field other than ratings has one column; without a field, a column is not read; nor is
+        one as a whole of which a part is."""
+        outer = {name.partition(".")[0] for name in changes if name not in self._ratings}
+        taken = {to for to in changes.values() if not to.startswith(DOTTED)}
+        kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
+        return {name: to for name, to in {**kept, **changes}.items() if to}
+
+    def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
+        """The columns that are given, and likely ones for what is lacking; ratings only on axes
+        that a task has, or that are named here."""
+        there = {*self.known, *(to.partition(".")[0] for to in given.values())}
+        rated = {f"{DOTTED}{axis}" for axis in (*_known_axes(), *axes)}
+        likely = {n: to for n, to in self.likely().items() if to.partition(".")[0] not in there}
+        is_known = {n: to for n, to in likely.items() if to in rated or not to.startswith(DOTTED)}
+        return self.changed(is_known, given)
 
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""

@@ -163,6 +163,8 @@ class Corpus(Grouped):
     """The digest of everything that changes a question to the model; independent of the order of
     rows and of nested or flat form."""
     ratings_digest: str
+    raters: Mapping[str, Sequence[str]]
+    """The columns or names of the raters of each axis with several; empty where they have none."""
     unread: tuple[str, ...]
     """Notes on ratings that may be slips; for the generic form also on columns and keys that
     nothing reads, and on names that were made."""
@@ -208,10 +210,13 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
+    people = dict[str, Sequence[str]]()
     for axis, of_axis in raters.items():  # numbers, of lists, before names
         by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
         if (places := [place for place, _ in by_name]) != sorted(places):
             grouping.places[clean(axis)] = places
+        in_cells = [clean(name) for _, name in by_name if isinstance(name, str)]
+        people[clean(axis)] = columns.raters_of(axis) or in_cells * (len(in_cells) == len(by_name))
     if own:
         columns.refuse_unseen()
     if lacking and (unread.known or unread.names):
@@ -237,6 +242,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         absent_ratings=absent,
         digest=digest,
         ratings_digest=ratings_digest,
+        raters=people,
         unread=(
             *slips(grouping.each_rating(), partial(rated_text, columns.theirs)),
             *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),

@@ -47,10 +47,8 @@ _NUMBERED = """SELECT coalesce(max(CAST(substr(system, 6) AS INTEGER)), 0) FROM 
 JOIN document d ON d.number = document WHERE doc_id = ? AND system LIKE 'text %'"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
-_EACH_RATING = (
-    "SELECT ratings, raters, c.place, doc_id, system FROM candidate c JOIN document d "
-    "ON c.document = d.number WHERE ratings <> '{}' ORDER BY c.number"
-)
+_PLACED = "c.place, doc_id, system FROM candidate c JOIN document d ON c.document = d.number"
+_EACH_RATING = f"SELECT ratings, raters, {_PLACED} WHERE ratings <> '{{}}' ORDER BY c.number"
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
 
 
@@ -98,6 +96,10 @@ class Grouped:
                     if rating == rating:  # a rater's absent rating is NaN
                         end = f"{OF_RATER}{number}" if is_list else ""
                         yield axis, rating, (*rated, f"{DOTTED}{axis}{end}")
+
+    def each_text(self) -> Iterator[Sequence[str]]:
+        """Each text itself, and what `rated_text` takes."""
+        yield from self.index.execute(f"SELECT text, {_PLACED}")
 
     def find(self, doc_id: str) -> Case | None:
         row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)

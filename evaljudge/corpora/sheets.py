@@ -117,13 +117,13 @@ def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
         return "".join(f"{line}\n" for line in lines).encode()
     if ending == JSON:
         return tasks(rows)
-    return _csv(columns, ([harmless_cell(row.get(c) or "") for c in columns] for row in rows))
+    return csv_of([columns, *([harmless_cell(row.get(c) or "") for c in columns] for row in rows)])
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def csv_of(rows: Iterable[Sequence[Any]], separator: str = ",") -> bytes:
     written = io.StringIO()
-    csv.writer(written).writerows([columns, *rows])
-    return written.getvalue().encode("utf-8-sig")  # by its mark spreadsheets know that it is UTF-8
+    csv.writer(written, delimiter=separator).writerows(rows)
+    return written.getvalue().encode("utf-8-sig", "surrogateescape")  # marked as UTF-8
 
 
 def harmless_cell(text: str) -> str:
@@ -133,7 +133,7 @@ def harmless_cell(text: str) -> str:
 def spreadsheet(columns: Sequence[str], rows: Iterable[Fields]) -> bytes:
     """A table to look at, in CSV: each text is one line, and no longer than a cell may be."""
     cells = ([_shown_cell(row.get(c)) for c in columns] for row in rows)
-    return _csv(list(map(_shown_cell, columns)), cells)
+    return csv_of([list(map(_shown_cell, columns)), *cells])
 
 
 def _shown_cell(value: Any) -> Any:

@@ -224,25 +224,24 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         text = f"Rated too little to say how far it agrees with {whom}: {estimate(row)}{left}."
         return text, None
     chosen = _standing(findings, row) if headline.axis != headline.ranking.axis else None
+    how = "Spearman, within documents"
     if chosen is not None:
         row = replace(row, low=chosen.low, high=chosen.high)
+        how += f"; the interval is widened, as the best of {chosen.chosen} scorers"
     value = estimate(row)
     if row.low is None or row.high is None:
         text = f"Agreement with {whom} within documents, without an interval: {value} (Spearman)."
         return text, None
     if row.high < 0:
-        return f"Orders texts against {whom}: {value} (Spearman, within documents).", False
+        return f"Orders texts against {whom}: {value} ({how}).", False
     if row.low <= 0:
-        return f"No agreement with {whom} is shown: {value} (Spearman, within documents).", False
+        return f"No agreement with {whom} is shown: {value} ({how}).", False
     if chosen is None:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with {whom} within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
     others = f"Not significantly below it: {_listed(close)}." if close else "All others agree less."
-    return (
-        f"The highest agreement with {whom} of the {chosen.chosen} scorers compared: {value} "
-        f"(Spearman, within documents; the interval is widened for the choice). {others}"
-    ), True
+    return f"The highest agreement with {whom}: {value} ({how}). {others}", True
 
 
 def _by_length(findings: Findings, headline: Headline) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
         _mark_known(output, known, corpus, job)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
         known = _refresh_ratings(output, known, corpus)
-    elif not grown and listing.get("unread", []) == list(corpus.unread):
+    elif not grown and listing == listing | {"raters": corpus.raters, "unread": [*corpus.unread]}:
         return
     if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
@@ -223,6 +223,7 @@ def _cut(
             "skipped_rows": corpus.skipped_rows,
             "skipped": list(corpus.skipped),
             "absent_ratings": corpus.absent_ratings,
+            "raters": corpus.raters,
             "unread": list(corpus.unread),
             "cuts": [*cuts, first] if new and known else cuts,
             "shards": list(map(astuple, shards)),

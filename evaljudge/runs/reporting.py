@@ -16,7 +16,7 @@ from evaljudge.analysis.cascade import FILE
 from evaljudge.analysis.combining import weigh_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
+from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, names_of, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Further, Scoring, added_up, by_scorer, fit
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
@@ -137,6 +137,7 @@ def findings_of(
         intervals=[interval for fit in fits for interval in fit.intervals],
         thresholds=aims,
         notes=ratings.notes,
+        raters=names_of(output, ratings),
         cascade=output.kept(FILE) if job.config.cascade else {},
     )
     rows = rows_of(run)
@@ -265,12 +266,12 @@ def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Find
     files = [name for plugin in plugins().values() for name in plugin.files]
     write_report(output.place, findings, "report/", files)
     rules = [rule.name for rule in findings.selections]
-    ratings = further_ratings(job, output).texts
+    ratings = further_ratings(job, output)
     keep_ratings(output.place, ratings)
     judging = judging_of(job)
     keep_judging(output.place, judging)
     prompts = RunPrompts(output, judging)
-    texts = shown_texts(output, shown, findings.telling, rules, ratings, prompts)
+    texts = shown_texts(output, shown, findings.telling, rules, ratings.texts, prompts)
     output.place.write("report/index.html", page(findings, texts))
 
 

@@ -57,7 +57,7 @@ class RunIndex(RunScores):
         super().__init__(run.output, run.scored, np.float32)
         self.run, self.other = run, other
         self.systems = sorted({system for _, system in self.texts})
-        self.further = kept_ratings(run.output)
+        self.further = kept_ratings(run.output).texts
         """What people rated besides the corpus."""
         self.rate({text: rated.ratings for text, rated in self.further.items()})
         self.axes = sorted(self.human)

@@ -7,7 +7,7 @@ from math import isfinite, nan, sqrt
 import numpy as np
 import pytest
 
-from evaljudge.agreement import agreements
+from evaljudge.agreement import CORRELATIONS, agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
 from tests.fishers import bounds
 
@@ -68,6 +68,34 @@ def test_values(seed):
         assert one.value == pytest.approx(float(np.nanmean(values)), abs=1e-9)
         assert one.skipped == sum(sum(map(isfinite, given)) == 1 for _, _, given in rows)
         assert one.raters == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_named_raters_stand_alone(seed):
+    """Each has what `agreements` says of it and the mean of the others, in value, n and interval;
+    one who rates at random has the lowest."""
+    stream = np.random.default_rng(seed + 100)
+    rows = [(d, s, [*given, float(stream.integers(1, 6))]) for d, s, given in rows_of(seed, few=1)]
+    documents, systems, table = ([row[place] for row in rows] for place in range(3))
+    names = ["anna", "ben", "cy", "dee"]
+    found = ceiling(documents, systems, table, names=names)
+    assert found[: len(found) // 5] == ceiling(documents, systems, table)
+    own = {(r.rater, r.level, r.coefficient): r for r in found if r.rater}
+    for place, name in enumerate(names):
+        others = np.delete(np.array(table), place, axis=1)
+        both = np.isfinite(table)[:, place] & np.isfinite(others).any(axis=1)
+        kept = np.flatnonzero(both).tolist()
+        columns = ([column[n] for n in kept] for column in (documents, systems))
+        mine = [table[n][place] for n in kept]
+        of_others = [float(np.nanmean(others[n])) for n in kept]
+        for one in agreements(*columns, mine, of_others, coefficients=CORRELATIONS):
+            row = own[name, one.level, one.coefficient]
+            assert (row.value, row.n, row.raters) == (pytest.approx(one.value), one.n, 1)
+            assert (row.low, row.high) == pytest.approx((one.low, one.high))
+    for level in ("sample", "summary"):
+        assert min(names, key=lambda name: own[name, level, "spearman"].value) == "dee"
+    two = ceiling(documents, systems, [given[:2] for given in table], names=names[:2])
+    assert not any(row.rater for row in two)  # both would have the same
 
 
 @pytest.mark.parametrize("seed", range(1, 2))

@@ -1,15 +1,19 @@
 """`evaljudge agree`: scores from anywhere, in every form, against the shared numbers."""
 
 import json
+import re
 from dataclasses import replace
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import evaljudge
+from evaljudge.analyses.ceiling import section as ceiling_section
 from evaljudge.analyses.labels import section as labels_section
 from evaljudge.analysis.findings import Findings
 from evaljudge.commands.agree import agreement_of
@@ -101,7 +105,7 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     with pytest.raises(UserError, match="name a run's folder, or cases by cases"):
         evaljudge.agree()
     unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
-    with pytest.raises(UserError, match="give `column={'id': 'doc_id', 'reply text': 'text'}`$"):
+    with pytest.raises(UserError, match="cases: no candidate has human ratings to agree with"):
         evaljudge.agree(unread, metrics=["words"])
     with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
         evaljudge.agree(corpus, ({"a": 1}, "b"))
@@ -127,7 +131,7 @@ def test_rows_that_are_no_scores(cases, tmp_path, row, said):
 
 def test_nothing_to_agree_with(cases, tmp_path):
     unrated = tmp_path / "unrated.jsonl"
-    unrated.write_text(json.dumps(CASES[0]).replace("ratings", "rated"))
+    unrated.write_text(json.dumps(document(0)))
     scores = written(tmp_path, SCORES, "jsonl")
     with pytest.raises(UserError, match="no candidate has human ratings"):
         agreed(str(unrated), scores)
@@ -292,6 +296,70 @@ def test_raters_labels_and_axes_are_told(tmp_path):
     shown = [cell for part in labels_section(findings, False) for row in part.tables[0].rows
              for cell in row if "1.000" in cell]  # fmt: skip
     assert "1.000 (only 4 documents)" in shown and not any("[" in cell for cell in shown)
+
+
+NAMES = ("anna", "ben", "cy", "dee")
+
+
+def rated_by_four(form: str) -> list[dict[str, Any]]:
+    """Anna, Ben and Cy nearly agree; Dee rates at random. `form`: where their names are."""
+    rows, stream = [], np.random.default_rng(0)
+    for d, s in product(range(8), range(5)):
+        three = s + 1, s + 1 + (d + s) % 2, s + 1 - (d * s) % 2
+        given = dict(zip(NAMES, [*three, int(stream.integers(1, 6))], strict=True))
+        row: dict[str, Any] = {"doc_id": f"d{d}", "system": f"s{s}", "source": f"of {d}"}
+        row["text"] = "word " * (s + 1)
+        if form == "columns":
+            row |= {f"fluency_{name}": rating for name, rating in given.items()}
+        elif form == "cells":
+            order = sorted(given, reverse=bool((d + s) % 2))
+            row["ratings"] = {"fluency": {name: given[name] for name in order}}
+        rows.append(row)
+    return rows
+
+
+def alone(findings: Findings) -> list[str]:
+    """The raters, by their agreement with the others, and the first of the report's table."""
+    rows = [row for row in findings["ceiling"]
+            if (row.level, row.coefficient) == ("summary", "spearman") and row.rater]  # fmt: skip
+    (section,) = ceiling_section(findings, True)
+    cells = [row for table in section.tables[1:] for row in table.rows]
+    shown = [f"{rater}" for _, level, rater, *_ in cells if level == "summary"]
+    assert {row.rater for row in rows} == {*shown}
+    return shown
+
+
+def test_each_named_rater_is_compared_with_the_others(tmp_path):
+    """From columns, from names in cells, of a run, and from the files that a run was given."""
+    columns = {f"fluency_{name}": "ratings.fluency" for name in NAMES}
+    file = tabled(tmp_path / "columns.csv", rated_by_four("columns"))
+    assert alone(evaljudge.agree(file, column=columns).findings)[0] == "fluency_dee"
+    guessed = evaljudge.agree(file).findings  # the columns as `init` takes them
+    assert alone(guessed)[0] == "fluency_dee"
+    taken = ", ".join(f"{theirs} = {ours}" for theirs, ours in columns.items())
+    assert guessed.warnings == [f"columns taken by their names: {taken} (`column` names others)"]
+    cells = rated_by_four("cells")
+    found = evaljudge.agree(cells)
+    named = alone(found.findings)
+    assert named[0] == "dee" and set(named) == {*NAMES}
+    assert re.search(r"^fluency  sample +dee +-?0\.[012]", found.text, re.MULTILINE)
+    found.write(tmp_path / "out")
+    assert '"rater": "dee"' in (tmp_path / "out/ceiling.json").read_text()
+
+    bare = {"judges": {}, "metrics": ["words"], "workers": {"executor": "local"}}
+    of_run = bare | {"corpus": cells, "out": str(tmp_path / "run")}
+    outcome = evaljudge.run(of_run, progress=False)
+    assert alone(outcome.findings) == alone(evaljudge.agree(outcome).findings) == named
+
+    sheet = [{key: row[key] for key in ("doc_id", "system")} | {"rater": name, "fluency": rating}
+             for row in cells for name, rating in row["ratings"]["fluency"].items()]  # fmt: skip
+    given = {"corpus": rated_by_four("none"), "ratings": sheet, "out": str(tmp_path / "sheet")}
+    outcome = evaljudge.run(bare | given, progress=False)
+    assert outcome.findings["ceiling"] == evaljudge.agree(cells).findings["ceiling"]
+    assert alone(evaljudge.agree(outcome).findings) == named
+    # two texts have other raters than the corpus', who then have no one name for a place
+    mixed = of_run | {"ratings": sheet[:8], "out": str(tmp_path / "mixed")}
+    assert alone(evaljudge.run(mixed, progress=False).findings) == []
 
 
 @needs_shared

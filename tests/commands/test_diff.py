@@ -162,11 +162,14 @@ def test_the_same_run_and_runs_of_nothing_in_common(bench):
     assert found.text.splitlines()[2:] == ["nothing changed"]
     assert found.exit_code == 0
     told = json.loads(found.json)
-    assert told["settings"] == [] and told["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
+    assert told["settings"] == told["not_compared"] == []
+    assert told["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
     assert {row["difference"] for row in told["agreement"]} <= {0.0, None}
     bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
     found = bench.diff("a", "strange")
-    assert "no text is in both runs" in found.text
+    apart = "not compared, as no text is in both runs: scores, agreement, selections"
+    assert found.text.splitlines()[-1] == apart and "unchanged" not in found.text
+    assert json.loads(found.json)["not_compared"] == ["scores", "agreement", "selections"]
     with pytest.raises(UserError, match=r"geval\.fluency: fewer than 6 documents have scores in"):
         bench.diff("a", "strange", "geval.fluency")
     bench.run("five", corpus=rows()[:5])  # of these the table shows no p

@@ -274,7 +274,8 @@ def test_label_studio_rates_a_sheet(loop):
     findings = loop.report("export.json").findings
     assert findings.rated == 4
     rated = json.loads((Path(loop.out) / "report/ratings.json").read_text())
-    assert {row["ratings"]["fluency"] for row in rated} == {3.0}
+    assert {row["ratings"]["fluency"] for row in rated["texts"]} == {3.0}
+    assert rated["raters"] == {"fluency": ["8", "anna@x"]}
     (loop.folder / "export.json").write_text('[{"text": "JSON-MIN", "fluency": 4}]')
     with pytest.raises(UserError, match=r"export\.json: no export of Label Studio as JSON"):
         loop.report("export.json")

@@ -85,6 +85,48 @@ def test_a_table_for_spreadsheets_has_no_formula(tmp_path, capsys):
         assert opened.count("1+1") > len(formulas) and "table:formula" not in opened
 
 
+def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
+    """No value of theirs is changed, also of rows that the run skipped, and a text that is another
+    by now has no scores; texts are met by what the run called them, here `text 1` and `text 2`."""
+    own = [
+        ["Länge", "Frage", "Antwort", "words", "tone_r1", "tone_r2"],
+        ["1.000", "Where?", "=Here; now", "x", "4,5", "3"],
+        ["", "Who?", "Two\nlines", "y", "5", "1"],
+        ["2", "Where?", "There it is", "", "four", "2"],
+        ["3", "Where?", "There it is not", " z ", "4", "-"],
+    ]
+    table = tmp_path / "own.csv"
+
+    def write() -> None:
+        with table.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter=";").writerows(own)
+
+    write()
+    columns = {"Frage": "source", "Antwort": "text"}
+    columns |= {f"tone_r{n}": "ratings.tone" for n in (1, 2)}
+    given = {"corpus": {"path": str(table), "columns": columns}, "bad_rows": "skip"}
+    given |= {"out": str(tmp_path / "run"), "judges": {}, "metrics": ["words"]}
+    made = evaljudge.run(given | {"workers": {"executor": "local"}}, progress=False)
+    own[2][2] = "Now three words"
+    write()
+    to = tmp_path / "beside.csv"
+    beside = ["export", made.out, "csv", "--to", str(to), "--beside"]
+    assert command(capsys, *beside, str(table))[0] == f"4 rows: {to}\n"
+    with to.open(encoding="utf-8-sig", newline="") as file:
+        read = list(csv.reader(file, delimiter=";"))
+    assert [row[:6] for row in read] == own
+    added = [["words (evaljudge)", "human.tone", "unscored"],
+             ["2.0", "3.75", ""], [], [], ["4.0", "4.0", ""]]  # fmt: skip
+    assert [row[6:] for row in read] == added
+    other = tmp_path / "other.csv"
+    other.write_text("Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n")
+    said = command(capsys, *beside, str(other), "--force", code=2)[1]
+    assert f"--beside {other}: no row is a text of {made.out}" in said
+    said = command(capsys, *beside, str(tmp_path / "own.jsonl"), "--force", code=2)[1]
+    assert "--beside: a table that ends in .csv, and goes with csv" in said
+    assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays
+
+
 def test_records_of_every_eval_ever(done, tmp_path, capsys):
     said, _ = command(capsys, "export", done.out, "eee", "--to", str(tmp_path / "data"))
     assert said == f"2 records of Every Eval Ever 0.3.0: {tmp_path / 'data'}\n"

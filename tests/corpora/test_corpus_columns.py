@@ -139,8 +139,14 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip} " in planned
     after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
     assert any(warning.startswith(f"corpus: {slip} ") for warning in after.warnings[:3])
-    shown = command(capsys, "agree", "--cases", path, "--metrics", "words", code=2)[1]
-    assert "these look like ratings: `fluency`" in shown
+    shown = command(capsys, "agree", "--cases", path, "--metrics", "words")[0]
+    assert "warning    columns taken by their names: fluency = ratings.fluency (" in shown
+    renamed = [{("id" if key == "doc_id" else key): value for key, value in row.items()}
+               for row in rows]  # fmt: skip
+    path = written(tmp_path, "csv", renamed)
+    given = ["--column", "fluency=ratings.tone", "--column", "id=doc_id"]
+    shown = command(capsys, "agree", "--cases", path, "--metrics", "words", *given)[0]
+    assert "taken by their names" not in shown and "tone" in shown and "fluency" not in shown
 
 
 def test_axes_that_are_rated_but_not_judged_are_said_before_anything_is_asked(tmp_path):

@@ -24,7 +24,7 @@ from evaljudge.report.first import (
 )
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened
-from tests.report.findings import agreement, made
+from tests.report.findings import agreement, made, standing
 
 SYSTEMS = ["north", "south", "east"]
 DISTINCT = [[5 + n % 3 / 9, 3 + n % 2 / 9, 1 + n % 4 / 9] for n in range(20)]
@@ -64,6 +64,15 @@ def test_agreement_is_claimed_where_it_is_shown(figures, said, holds):
     found = only_answer(agreement=[spearman(*figures)])
     assert found.trust.startswith(said)
     assert found.is_trusted is holds
+
+
+def test_a_wider_interval_than_that_of_agree_says_why():
+    row = replace(spearman(0.168, -0.155, 0.458), axis="fluency", scorer="rouge1")
+    best = standing("sample", "rouge1", [], value=0.168, low=-0.214, high=0.505, chosen=2)
+    rankings = [ranked("rouge1", DISTINCT, "*")]
+    (found,) = answers(made(systems=rankings, agreement=[row], significance=[best]))
+    why = "the interval is widened, as the best of 2 scorers"
+    assert found.trust.endswith(f"0.168 [-0.214, 0.505] (Spearman, within documents; {why}).")
 
 
 def test_too_few_documents_are_counted_whole_and_no_length_is_compared_on_them():

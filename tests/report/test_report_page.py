@@ -195,7 +195,7 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
     assert of["fluency"].is_trusted is False
     assert of["fluency"].notes == ["Length alone agrees better: words 1.000 [1.000, 1.000]."]
     trust = of["relevance"].trust
-    assert trust.startswith("The highest agreement with people of the 2 scorers compared: ")
-    assert trust.endswith("widened for the choice). All others agree less.")
+    assert trust.startswith("The highest agreement with people: ")
+    assert trust.endswith("widened, as the best of 2 scorers). All others agree less.")
     link = of["fluency"].dots[0]["texts"]
     assert "axis=%2A" in link and link.endswith("people=fluency&sort=low")
