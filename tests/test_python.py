@@ -1,5 +1,6 @@
 """The package as programs use it: its names, its functions and their types."""
 
+import gc
 import json
 import os
 import subprocess
@@ -137,6 +138,42 @@ def test_check_diff_and_label(cases, tmp_path):
         evaljudge.label(first, str(tmp_path / "other.csv"), by="rand")
 
 
+def test_what_a_run_keeps_is_enough_to_export_it_and_to_report_with_further_ratings(
+    cases, tmp_path, monkeypatch
+):
+    given: dict[str, Any] = {
+        "corpus": cases, "judges": {}, "metrics": ["words"], "agreement": FEW,
+        "workers": {"executor": "local"}, "view": 1,
+    }  # fmt: skip
+    outcome = evaljudge.run(given | {"out": str(tmp_path / "run")})
+    table = tmp_path / "texts.csv"
+    assert evaljudge.export(outcome, "csv", table) == f"36 rows: {table}"
+    assert table.read_text("utf-8-sig").startswith("doc_id,system,words,human.coherence,")
+    with pytest.raises(UserError, match="^unknown export 'csf': did you mean 'csv'"):
+        evaljudge.export(outcome, "csf", table)
+    with pytest.raises(UserError, match="is there already: choose another file by to, or force"):
+        evaljudge.export(outcome, "csv", to=table)
+    sheet = tmp_path / "sheet.jsonl"
+    evaljudge.label(outcome, sheet, n=36, axis="fluency")
+    rows = [json.loads(line) | {"fluency": 1} for line in sheet.read_text().splitlines()]
+    jsonl(sheet, rows)
+    monkeypatch.chdir(tmp_path)
+    moved = tmp_path.rename(tmp_path.parent / f"{tmp_path.name}-moved")
+    for run in (evaljudge.open_run("run"), "run", Path("run")):
+        made = evaljudge.make_report(run, ratings=[str(moved / "sheet.jsonl")])
+        assert made.scores(wide=True)["human.fluency"].to_pylist() == [1] * 36
+    assert evaljudge.make_report("run", ["ratings=[]"]).agreement == outcome.agreement
+    with pytest.raises(UserError, match=r"no run lies here; .*run is one"):
+        evaljudge.make_report(moved)
+
+
+def test_a_temporary_run_stays_while_a_later_report_of_it_is_there(cases):
+    outcome = evaljudge.score(cases, judges=[], metrics=["words"], agreement=FEW)
+    outcome = evaljudge.make_report(outcome, coverage_floor=0.5)
+    gc.collect()
+    assert outcome.scores().num_rows == 36
+
+
 PROGRAM = """
 from pathlib import Path
 
@@ -160,6 +197,8 @@ problems: list[str] = checked.problems
 compared: Diffed = evaljudge.diff(outcome, Path("b"))
 failed: list[str] = compared.failed
 sheet: WrittenSheet = evaljudge.label("o", "sheet.csv")
+line: str = evaljudge.export(outcome, "scores", Path("scores.csv"), force=True)
+later: evaljudge.Outcome = evaljudge.make_report(outcome, ratings=["sheet.csv"])
 drawn: int = sheet.drawn
 planned: Plan = evaljudge.plan("config.yaml")
 try:

@@ -455,7 +455,7 @@ class ExportOptions(Declared):
     Example: evaljudge export runs/demo/run references --to references.jsonl
     """
 
-    run: RunFolder
+    run: Annotated[AnyPath, _RUN]
     what: Annotated[
         str,
         typer.Argument(
@@ -464,14 +464,15 @@ class ExportOptions(Declared):
             "exports (entities).",
         ),
     ]
-    to: str = option(
+    to: AnyPath = option(
         "The file to write (a path or URI); of `eee` the folder. What is no table is JSONL.",
         NEEDED,
         "--to",
         "--out",
     )
+    _: KW_ONLY
     judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
-    briefs: str | None = BRIEFS()
+    briefs: AnyPath | None = BRIEFS()
     samples: int = option(
         "Of `asks`: how many answers are drawn, where a provider shows no log-probabilities.",
         0,

@@ -127,7 +127,7 @@ def outcome_text(findings: Findings, out: str) -> str:
 
 
 def outcome_html(findings: Findings, out: str) -> str:
-    """The summary, with a row for each scorer and judged axis; of a judge its first scorer, as `show` has it."""
+    """With a row for each scorer on a judged axis; of a judge its first scorer, as in `show`."""
     others = tuple(f"{row['judge']}{sign}" for row in findings.tokens for sign in ".#")
     judged = {row.axis for row in findings.coverage} - {ANY_AXIS}
     rows = [
