@@ -99,6 +99,9 @@ class Findings(Mapping[str, Rows[Any]]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __len__(self) -> int:
         return len(self.rows)
 

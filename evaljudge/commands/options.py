@@ -205,6 +205,15 @@ def _given(value: Any, hint: Any) -> Any:
     return str(value) if is_number else value
 
 
+def _explained(options: Any) -> str:
+    """A line for each argument, with the help of the option."""
+    declared = {each.name: each.metadata for each in fields(options)}
+    hints = get_type_hints(options, include_extras=True)
+    arguments = {n: hints[n].__metadata__[0].help for n, how in declared.items() if not how}
+    said = {n: how["more"]["help"] for n, how in declared.items() if how} | arguments
+    return "\n".join(f"{name}: {said[name]}" for name in inspect.signature(options).parameters)
+
+
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     """The command as a function of Python, whose messages name its arguments."""
 
@@ -222,7 +231,7 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
         checked = read_settings(checks, given, name)
         return work(make(**{key: getattr(checked, key) for key in given}))
 
-    made.__name__, made.__doc__ = name, options.__doc__
+    made.__name__, made.__doc__ = name, f"{inspect.getdoc(options)}\n\n{_explained(options)}"
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
     made.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     return naming_arguments(made)
@@ -621,8 +630,6 @@ class AgreeOptions(RatedOptions):
     coefficient: Correlation = option(
         "The coefficient that compares scorers: spearman, kendall or pearson.", "spearman"
     )
-    resample: str | None = option("", hidden=True)
-    permutations: int | None = option("", hidden=True)
     alt_test_epsilon: float = option(
         "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
     )

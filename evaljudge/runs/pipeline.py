@@ -201,6 +201,8 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
         _saying_what_is_kept(job),
         job.executor.check(sizes),
     ):
+        for caution in job.untaught:
+            watching.warning(caution)
         held = ClaimedJob(job, watching, claim)
         return until_whole(held.job, partial(work, held), watching.warning)
 

@@ -67,7 +67,20 @@ class Plan:
 
     def __repr__(self) -> str:
         sizes, asked = f"documents {self.cases:,}, texts {self.candidates:,}", self.total
-        return f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
+        plan = f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
+        return "\n".join([plan, *(f"foreseen {line}" for line in self.foreseen)])
+
+    @property
+    def foreseen(self) -> list[str]:
+        """`unscored` in lines, each kind of reason with its remedy."""
+        reasons = self.unscored.items()
+        return [f"{name}: {group}" for name, counts in reasons for group in grouped(counts)]
+
+    def foresee(self, name: str, reasons: Iterable[str]) -> None:
+        """Count the reasons that hold whatever the model replies."""
+        for reason in reasons:
+            if all(group.foreseeable for group in grouped({reason: 1})):
+                self.unscored.setdefault(name, Counter())[reason] += 1
 
     @property
     def total(self) -> Tokens:
@@ -104,6 +117,9 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
                     work = _remaining(part, output, corpus, plan)
                     metrics = job.metrics if part is first else ()  # each is foreseen once
                     await _PassPlan(part, briefs, output, plan).add(work, metrics)
+        for case in () if job.judges else corpus:
+            for metric in job.metrics:
+                plan.foresee(metric.name, _unmeasurable(metric, case))
         return plan
 
 
@@ -218,7 +234,7 @@ class _PassPlan:
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
                 for metric in metrics:
-                    self._foresee(metric.name, _unmeasurable(metric, case))
+                    self._plan.foresee(metric.name, _unmeasurable(metric, case))
         for stage in self._stages:
             self._plan.asked |= {(stage, name): a.tokens for name, a in asked[stage].items()}
 
@@ -248,13 +264,7 @@ class _PassPlan:
             for judge in self._judging:
                 judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
                 unscored = [v.reason for v in judged.verdicts if v.status == "unscored"]
-                self._foresee(judge.name, unscored)
-
-    def _foresee(self, name: str, reasons: Iterable[str]) -> None:
-        """Count the reasons that hold whatever the model replies."""
-        for reason in reasons:
-            if all(group.foreseeable for group in grouped({reason: 1})):
-                self._plan.unscored.setdefault(name, Counter())[reason] += 1
+                self._plan.foresee(judge.name, unscored)
 
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:
