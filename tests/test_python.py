@@ -130,7 +130,7 @@ def test_thresholds_are_a_table(cases, scores):
     assert isinstance(row.selection, Precise)
     first = ["scorer", "axis", "threshold", "precision", "low", "high"]
     frame = found.thresholds.to_pandas()
-    assert list(frame.columns) == [*first, "recall", "selected", "documents"]
+    assert list(frame.columns) == [*first, "selected", "documents"]
     reached = row.selection.precision
     assert frame[first].to_numpy().tolist() == [
         ["mine", "fluency", row.selection.threshold, reached.value, reached.low, reached.high]

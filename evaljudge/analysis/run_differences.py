@@ -148,9 +148,8 @@ class RunDifferences:
     cost: Mapping[str, tuple[Maybe, Maybe]]
 
     def __repr__(self) -> str:
-        lists = {name: rows for name, rows in vars(self).items() if isinstance(rows, Rows)}
-        sizes = ", ".join(f"{name} {len(rows)}" for name, rows in lists.items())
-        return f"RunDifferences({self.first!r}, {self.second!r}; rows of {sizes})"
+        rows = (f"{n} {len(each)}" for n, each in vars(self).items() if isinstance(each, Rows))
+        return f"RunDifferences({self.first!r}, {self.second!r}; rows of {', '.join(rows)})"
 
 
 class _Side:

@@ -262,18 +262,11 @@ def _selection_cells(rule: Precise | Certified) -> list[str]:
 
 
 def _threshold(row: CalibratedRow, rule: Precise | Certified) -> dict[str, Any]:
-    reached, recall = rule.precision, rule.recall
-    return {
-        "scorer": row.fit.scorer,
-        "axis": row.fit.axis,
-        "threshold": rule.threshold,
-        "precision": getattr(reached, "value", reached),
-        "low": getattr(reached, "low", None),
-        "high": getattr(reached, "high", None),
-        "recall": getattr(recall, "value", recall),
-        "selected": len(row.selected),
-        "documents": rule.documents,
-    }
+    low, high = (getattr(rule.precision, end, None) for end in ("low", "high"))
+    precision = getattr(rule.precision, "value", rule.precision)
+    found: dict[str, Any] = {"scorer": row.fit.scorer, "axis": row.fit.axis}
+    found |= {"threshold": rule.threshold, "precision": precision, "low": low, "high": high}
+    return found | {"selected": len(row.selected), "documents": rule.documents}
 
 
 def _shortfalls(rule: Precise | Certified) -> Iterator[str]:

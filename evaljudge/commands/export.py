@@ -62,9 +62,7 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(to, wanted.force)
-    if write is None:
-        return judges[wanted.what](run, to, wanted.judge) + "\n"
-    return write(wanted, run, to)
+    return write(wanted, run, to) if write else judges[wanted.what](run, to, wanted.judge) + "\n"
 
 
 def _references(wanted: ExportOptions, run: str, to: str) -> str:

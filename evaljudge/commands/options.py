@@ -8,7 +8,7 @@ A class has the options as its fields, each with its help, and the command's hel
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from html import escape
@@ -205,13 +205,12 @@ def _given(value: Any, hint: Any) -> Any:
     return str(value) if is_number else value
 
 
-def _explained(options: Any) -> str:
+def _explained(options: Any) -> Iterator[str]:
     """A line for each argument, with the help of the option."""
-    declared = {each.name: each.metadata for each in fields(options)}
     hints = get_type_hints(options, include_extras=True)
-    arguments = {n: hints[n].__metadata__[0].help for n, how in declared.items() if not how}
-    said = {n: how["more"]["help"] for n, how in declared.items() if how} | arguments
-    return "\n".join(f"{name}: {said[name]}" for name in inspect.signature(options).parameters)
+    for each in fields(options):
+        how = each.metadata.get("more") or vars(hints[each.name].__metadata__[0])
+        yield f"{each.name}: {how['help']}"
 
 
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
@@ -231,7 +230,8 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
         checked = read_settings(checks, given, name)
         return work(make(**{key: getattr(checked, key) for key in given}))
 
-    made.__name__, made.__doc__ = name, f"{inspect.getdoc(options)}\n\n{_explained(options)}"
+    made.__name__ = name
+    made.__doc__ = "\n".join([f"{inspect.getdoc(options)}\n", *_explained(options)])
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
     made.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     return naming_arguments(made)

@@ -138,8 +138,7 @@ def outcome_html(findings: Findings, out: str) -> str:
         and not row.scorer.startswith(others)
     ]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
-    shown = escape(outcome_text(findings, out))
-    return f'<pre style="white-space: pre-wrap">{shown}</pre>{table}'
+    return f'<pre style="white-space: pre-wrap">{escape(outcome_text(findings, out))}</pre>{table}'
 
 
 def _coverage(findings: Findings) -> Iterator[str]:

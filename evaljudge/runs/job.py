@@ -38,6 +38,7 @@ from evaljudge.storage import BATCH, Output, Panel, Stage
 
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
+UNTAUGHT = "model nano was taught the prompts of `prompts: nano` alone: set them"
 MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
 
@@ -224,19 +225,8 @@ class Job:
             "model nano knows the small world of `evaljudge demo` and nothing else: of other "
             "texts its scores say nothing, so name a real model for them"
         )
-        yield from self.untaught
-
-    @property
-    def untaught(self) -> list[str]:
-        """What may be refused as soon as the bundled model is loaded."""
-        is_scripted = self.engine == ScriptedEngines.version
-        if (
-            is_scripted
-            or self.config.prompts == NANO
-            or not any(s.is_bundled for s in self.sources)
-        ):
-            return []
-        return ["model nano was taught the prompts of `prompts: nano` alone: set them"]
+        if self.config.prompts != NANO:
+            yield UNTAUGHT
 
     def _threshold_cautions(self) -> Iterator[str]:
         """Thresholds above the middle of the scale that an undecided judge passes."""

@@ -34,7 +34,7 @@ ANEW = "`evaljudge report CONFIG` writes the report anew"
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """A run's folder, findings and tables. Notebooks show it as a small table.
+    """A run's folder, findings and tables. Notebooks show its summary and its agreement with people.
 
     `findings["systems"]` has the rows of an analysis, and `list(findings)` the names of all. The
     tables are read from the run's files when they are asked for (docs/python.md lists their
@@ -96,17 +96,17 @@ class Outcome:
             return _joined(*self._tables.scores(columns))
         if columns is not None:
             raise UserError("scores: `wide` has a column for each scorer: leave `columns` out")
-        return _wide(self._tables.wide_scores())
+        return _wide(self._tables.wide_scores(with_texts=False))
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]
 
     def texts(self) -> pa.Table:
         """As `scores(wide=True)`, with the reasons for missing scores, the text and its source."""
-        return _wide(self._tables.texts())
+        return _wide(self.iter_texts())
 
     def iter_texts(self) -> Iterator[pa.Table]:
-        return self._tables.texts()
+        return self._tables.wide_scores(with_texts=True)
 
     @property
     def first_document(self) -> str | None:

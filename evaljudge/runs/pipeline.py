@@ -36,7 +36,7 @@ from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import bind_and_cut, config_of_run, open_bound
 from evaljudge.runs.cascade import passed_on
-from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
+from evaljudge.runs.job import BOTH, UNTAUGHT, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -139,11 +139,8 @@ def make_report(
     engines: Engines | None = None,
     **settings: Any,
 ) -> Outcome:
-    """The driver's part alone: scores, agreement and selections from the verdicts there are.
-
-    An Outcome, or the folder of a run, has the run's own configuration:
-    `make_report("runs/first", ratings=["sheet.csv"])`.
-    """
+    """The driver's part alone: scores, agreement and selections from the verdicts there are. An
+    Outcome or a run's folder will do: `make_report("runs/first", ratings=["sheet.csv"])`."""
     place = "" if isinstance(given, Mapping | Config) else as_path(given, "config")
     is_run = os.path.isdir(place) or "://" in place
     config = _config(config_of_run(place) if is_run else given, changes, settings)
@@ -201,8 +198,8 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
         _saying_what_is_kept(job),
         job.executor.check(sizes),
     ):
-        for caution in job.untaught:
-            watching.warning(caution)
+        if UNTAUGHT in job.model_cautions:  # its answers may be refused as soon as it is loaded
+            watching.warning(UNTAUGHT)
         held = ClaimedJob(job, watching, claim)
         return until_whole(held.job, partial(work, held), watching.warning)
 

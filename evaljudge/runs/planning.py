@@ -73,8 +73,7 @@ class Plan:
     @property
     def foreseen(self) -> list[str]:
         """`unscored` in lines, each kind of reason with its remedy."""
-        reasons = self.unscored.items()
-        return [f"{name}: {group}" for name, counts in reasons for group in grouped(counts)]
+        return [f"{name}: {group}" for name, n in self.unscored.items() for group in grouped(n)]
 
     def foresee(self, name: str, reasons: Iterable[str]) -> None:
         """Count the reasons that hold whatever the model replies."""
@@ -111,13 +110,10 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
                 if not plan.is_whole:
                     left = missing(job, output, BOTH)
                     plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
-                passes = job.passes
-                first = next(part for part in passes if "judge" in part.stages)
-                for part in passes:
+                for part in job.passes:
                     work = _remaining(part, output, corpus, plan)
-                    metrics = job.metrics if part is first else ()  # each is foreseen once
-                    await _PassPlan(part, briefs, output, plan).add(work, metrics)
-        for case in () if job.judges else corpus:
+                    await _PassPlan(part, briefs, output, plan).add(work)
+        for case in corpus if job.metrics else ():
             for metric in job.metrics:
                 plan.foresee(metric.name, _unmeasurable(metric, case))
         return plan
@@ -128,7 +124,7 @@ async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     with known_briefs() as briefs:
         for part in job.passes:
             work = ((case, part.stages) for case in cases)
-            await _PassPlan(part, briefs, None, plan).add(work, ())
+            await _PassPlan(part, briefs, None, plan).add(work)
     return plan
 
 
@@ -223,7 +219,7 @@ class _PassPlan:
         self._context = cache(lambda: part.job.engines.describe(part.source).context)
         self._heads, self._blocks = set[int](), set[int]()
 
-    async def add(self, work: Iterable[Work], metrics: Sequence[Metric]) -> None:
+    async def add(self, work: Iterable[Work]) -> None:
         asked: dict[Stage, dict[str, Asked]] = {
             "prepare": {judge.name: Asked() for judge in self._job.judges},
             "judge": {judge.name: Asked() for judge in self._judging},
@@ -233,8 +229,6 @@ class _PassPlan:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-                for metric in metrics:
-                    self._plan.foresee(metric.name, _unmeasurable(metric, case))
         for stage in self._stages:
             self._plan.asked |= {(stage, name): a.tokens for name, a in asked[stage].items()}
 

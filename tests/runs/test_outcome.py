@@ -83,7 +83,7 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert opened.scores().equals(done.scores())
     assert list(opened.findings) == list(opened.findings.keys()) == list(analyses())
     assert "systems" in opened.findings and opened.findings.get("system") is None
-    assert opened.findings._ipython_key_completions_() == list(analyses())
+    assert list(opened.findings._ipython_key_completions_()) == list(analyses())
     some = opened.agreement[1:3]
     assert list(some.to_pandas()["level"]) == [row.level for row in opened.agreement[1:3]]
     assert opened.agreement[-1] == list(opened.agreement)[-1]
