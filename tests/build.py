@@ -78,7 +78,7 @@ def table_rows(content: bytes) -> list[dict[str, Any]]:
 def tables(folder: Path) -> dict[str, bytes]:
     """All Parquet files below a folder of a run, or of briefs, by their names there."""
     found = {f"{file.relative_to(folder)}": file.read_bytes() for file in folder.rglob("*.parquet")}
-    run = next((above for above in folder.parents if (above / "run.json").exists()), None)
+    run = next((above for above in folder.parents if (above / "commits").is_dir()), None)
     begin = f"{folder.relative_to(run)}/" if run else "briefs/"
     for file in (run or folder).rglob("*.zip"):
         if "damaged" not in file.parts and begin != "scores/":

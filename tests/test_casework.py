@@ -76,7 +76,7 @@ def assignment(out: Path, judges: Mapping[str, Mapping[str, Any]], axes: list[st
     made = make_judges(judges, load_task("summary", axes))
     signatures = {judge.scorers[0]: "signed" for judge in made}
     identity = engines.describe(source).identity
-    return Assignment(Output(str(out), run="run1"), made, engines, source, identity, signatures, 0)
+    return Assignment(Output(str(out), run="zrun1"), made, engines, source, identity, signatures, 0)
 
 
 def worker(
@@ -89,8 +89,8 @@ def worker(
 
 @pytest.fixture
 def out(tmp_path):
-    Output(str(tmp_path), run="run1").write_cases(FIRST, CASES)
-    Output(str(tmp_path), run="run1").write_cases(SECOND, OTHER_CASES)
+    Output(str(tmp_path), run="zrun1").write_cases(FIRST, CASES)
+    Output(str(tmp_path), run="zrun1").write_cases(SECOND, OTHER_CASES)
     return tmp_path
 
 
@@ -112,7 +112,7 @@ def test_every_question_is_asked_once_and_accounted_for(out):
         "direct": 0,  # and `geval` asked for the same steps
         "short": 0,
     }  # fmt: skip
-    output = Output(str(out), run="run1")
+    output = Output(str(out), run="zrun1")
     briefs = list(output.briefs("synthetic", [output.brief_file(FIRST)]))
     assert len(briefs) == len({brief.key for brief in briefs}) == DOCUMENTS * 9
     assert {brief.tokens.asks for brief in briefs} == {1}  # each is told once, by who wrote it
@@ -145,7 +145,7 @@ def test_what_each_axis_cost_adds_up(out):
 
 def test_whoever_asks_first_the_questions_are_the_same(out):
     here, there, again = Listening(), Listening(), out / "again"
-    Output(str(again), run="run1").write_cases(FIRST, CASES)
+    Output(str(again), run="zrun1").write_cases(FIRST, CASES)
     turned = dict(reversed(JUDGES.items()))
     one = asyncio.run(done(worker(out, here), Order(FIRST, BOTH, {})))
     other = asyncio.run(done(worker(again, there, turned), Order(FIRST, BOTH, {})))
@@ -155,7 +155,7 @@ def test_whoever_asks_first_the_questions_are_the_same(out):
     for name in JUDGES:
         mine, others = (
             [(v.doc_id, v.system, v.evidence) for v in output.verdicts(name, FIRST)]
-            for output in (Output(str(out), run="run1"), Output(str(again), run="run1"))
+            for output in (Output(str(out), run="zrun1"), Output(str(again), run="zrun1"))
         )
         assert mine == others
         assert len(mine) == CANDIDATES
@@ -171,7 +171,7 @@ def test_steps_are_asked_for_once_an_axis_whoever_does_the_next_shard(out):
     assert second.steps == []
     assert asks(receipts[0]) == {"geval": 0, "again": 0}
     assert asks(receipts[1]) == {"geval": 2, "again": 0}  # one candidate, two axes
-    output = Output(str(out), run="run1")
+    output = Output(str(out), run="zrun1")
     files = [output.brief_file(shard) for shard in (FIRST, SECOND)]
     briefs = list(output.briefs("geval", files))
     assert {brief.doc_id for brief in briefs} == {"d1", "d2", "d3"}
@@ -191,14 +191,14 @@ def test_two_workers_at_the_same_moment_go_by_the_same_steps(out):
 
     asyncio.run(race())
     assert 1 <= len(one.steps) + len(other.steps) <= 2
-    output = Output(str(out), run="run1")
+    output = Output(str(out), run="zrun1")
     files = [output.brief_file(shard) for shard in (FIRST, SECOND)]
     assert len({brief.content["text"] for brief in output.briefs("geval", files)}) == 1
 
 
 def test_checks_are_written_beside_the_verdicts_of_every_judge_that_looks(out):
     asyncio.run(done(worker(out, Listening()), Order(FIRST, BOTH, {})))
-    output = Output(str(out), run="run1")
+    output = Output(str(out), run="zrun1")
     looked = {
         name: [len(check.evidence["exchanged"]) for check in output.checks(name, FIRST)]
         for name, told in JUDGES.items()

@@ -281,6 +281,20 @@ def test_a_lost_marker_of_a_finished_run_stays_noticed(whole):
         assert any(problem.startswith(f"{bench.out}/{name}") for problem in bench.check().problems)
 
 
+def test_of_a_shard_that_is_damaged_no_measures_are_missed(whole):
+    """Those beside its verdicts were all; the other shard has further ones in a bundle."""
+    bench = whole.copied("beside")
+    for n in (0, 1):
+        (bench.out / f"commits/measure/{n:05d}.zip").unlink()
+        (bench.out / f"commits/judge/{n:05d}.zip").write_bytes(b"x")
+    problems = bench.check().problems
+    assert [problem.partition(": ")[0] for problem in problems] == [
+        f"{bench.out}/commits/judge/{n:05d}.zip" for n in (0, 1)
+    ]
+    bench.run()
+    assert (bench.results(), bench.check().problems) == (bench.unharmed, [])
+
+
 def test_an_unfinished_run_is_reported_without_the_shards_that_are_left(whole):
     bench = whole.copied("unfinished")
     Output(str(bench.out)).write_run((Output(str(bench.out)).run() or {}) | {"state": "begun"})

@@ -125,6 +125,15 @@ def test_every_block_is_of_a_kind_that_is_looked_at():
     assert all(block.told in ("", "engine") for block in BLOCKS if block.kind == "console")
 
 
+def test_no_two_pages_write_the_same_file_or_run_into_the_same_folder():
+    """So all pages can be tried in one folder, one after the other."""
+    names = [(block.file, block.page) for block in BLOCKS if block.file]
+    told = ((yaml.safe_load(block.text), block.page) for block in CONFIGS)
+    names += [(config["out"], page) for config, page in told if "out" in config]
+    pages_of = {name: {page.name for other, page in names if other == name} for name, _ in names}
+    assert {name: pages for name, pages in pages_of.items() if len(pages) > 1} == {}
+
+
 # links and paths
 
 

@@ -158,35 +158,6 @@ def test_more_levels_take_over_those_there_are(first, folder):
     assert len(second.written) == 3 * 2 * 2
 
 
-@pytest.mark.usefixtures("begun_earlier")
-def test_a_resumed_run_keeps_what_it_has_written(folder):
-    run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
-    run.whole()
-    before = {brief.key: brief.content for brief in run.briefs()}
-    for marker in (folder / "run/commits/prepare").iterdir():
-        marker.unlink()
-    run.written.clear()
-    run.whole()
-    assert {brief.key: brief.content for brief in run.briefs()} == before
-    assert run.written == []
-
-
-@pytest.mark.usefixtures("begun_earlier")
-def test_what_is_laid_beside_other_briefs_leaves_them(folder):
-    """As when the briefs of one shard were written before it had the file's."""
-    file = write_rows(folder / "refs.jsonl", [row()])
-    run = Run(folder, "run", judges=synthetic(references=file))
-    run.whole()
-    shard, all_of_it = run.output.shards()[0], run.briefs()
-    own = run.output.own_briefs("synthetic", shard)
-    written = [brief for brief in own if brief.content["text"] != "given"]
-    assert (len(own), len(written)) == (6, 5)
-    run.output.write_briefs("synthetic", shard, written)
-    (folder / "run/commits/prepare/00000.json").unlink()
-    run.whole()
-    assert {b.key: b for b in run.briefs()} == {b.key: b for b in all_of_it}
-
-
 def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(folder):
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
     run.whole()

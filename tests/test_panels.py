@@ -327,26 +327,15 @@ def test_new_documents_are_judged_by_every_model(bench):
     }
 
 
-AKIN = [
-    ("commits/judge-*/00001.zip", "n", ["choose"]),
-    ("verdicts/second/00001.parquet", "n", ["choose"]),
-    ("verdicts/synthetic/00001.parquet", "m", ["choose"]),
-    ("commits/judge-*/00001.json", "n", ["choose"]),
-    ("briefs/synthetic/00001-*-*.parquet", "n", ["write"]),
-]
-
-
 @pytest.mark.parametrize(
     ("name", "model", "stages"),
     [
         ("commits/judge/00001.zip", "m", ["choose"]),
+        ("commits/judge-*/00001.zip", "n", ["choose"]),
         ("briefs/*-*/00001.zip", "n", ["write"]),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in AKIN),
     ],
 )
-def test_a_damaged_file_is_made_again_by_its_own_model(request, bench, name, model, stages):
-    if not name.endswith("zip"):
-        request.getfixturevalue("begun_earlier")
+def test_a_damaged_file_is_made_again_by_its_own_model(bench, name, model, stages):
     bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")})
     whole = scores(bench)
     (file,) = bench.out.glob(name)

@@ -75,7 +75,10 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
 def warnings(run: RunFrame, rows: Rows) -> Iterable[Warned]:
     for row in rows["cascade"]:
         if row.bound is None:
-            more = f"about {count(row.needed)} would do" if row.needed else "more may not help"
+            more = "more may not help"
+            if row.needed:
+                there = "" if row.needed <= row.texts else ", more than there are"
+                more = f"about {count(row.needed)} would do{there}"
             sure = f"{short(row.confidence * 100)}% confidence"
             yield Warned(
                 "cascade.none",

@@ -51,7 +51,9 @@ class Cascade(Mix):
         return (answer.value, answer.reason) if answer else (None, "no score")
 
 
-def cascade_of(config: Config, judges: Mapping[str, Judge]) -> dict[str, Cascade]:
+def cascade_of(
+    config: Config, judges: Mapping[str, Judge], mixes: Mapping[str, Mix]
+) -> dict[str, Cascade]:
     """The configuration's cascade by its name; refused where these judges make none."""
     if not (wanted := config.cascade):
         return {}
@@ -74,6 +76,11 @@ def cascade_of(config: Config, judges: Mapping[str, Judge]) -> dict[str, Cascade
     of = {judge.scorers[0]: judge.axes_of(judge.scorers[0]) for judge in (first, then)}
     if not set(of[first.scorers[0]]) & set(of[then.scorers[0]]):
         raise UserError("cascade: its judges share no axis")
+    for name in (name for name, mix in mixes.items() if {*then.scorers} & {*dict(mix.parts)}):
+        raise UserError(
+            f"{name}: {wanted.then} is asked only where {wanted.first} is in doubt (`cascade`), so "
+            f"most texts would have no {name}: leave it out of {name}, or the cascade"
+        )
     if config.most:
         raise UserError("most: does not count what a cascade's draw asks: leave one of them out")
     if wanted.within is None and not sides(config):

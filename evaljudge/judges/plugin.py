@@ -120,7 +120,8 @@ def imported(place: str) -> Plugin:
     """A judge by the import path of its class, which is checked when the judge is made.
 
     Its kind is the path. To its version belongs a digest of its module's source: an edit makes it
-    another judge, whose numbers and stored answers are not mixed with those from before.
+    another judge, whose numbers and stored answers are not mixed with those from before. Where it
+    only reads, the digest is a part of what reads, and an edit has the stored answers read anew.
     """
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
@@ -128,7 +129,11 @@ def imported(place: str) -> Plugin:
             judge_class, digest = _class_at(place)
         judge: Judge = judge_class.__new__(judge_class)  # its own __init__ may need its kind
         judge.kind = place
-        judge.version = "+".join(filter(None, [str(getattr(judge_class, "version", "")), digest]))
+        judge.version = str(getattr(judge_class, "version", ""))
+        if judge_class.only_reads():
+            judge.code = digest
+        else:
+            judge.version = "+".join(filter(None, [judge.version, digest]))
         judge_class.__init__(judge, settings, task, name)
         return judge
 

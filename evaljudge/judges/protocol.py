@@ -60,6 +60,9 @@ class Judge(ABC):
     """Its name in this run: the kind, unless the configuration gives another."""
     version: str
     """Raised whenever the same settings and replies would give another score."""
+    code: str = ""
+    """The digest of its module, where an import path names it and it says only how replies are
+    read: then they are read again, and not asked for, when that has changed."""
     has_checks: bool = False
     """Whether it checks its own work: then `verdicts` gives checks, too."""
     whole_documents: bool = False
@@ -92,7 +95,12 @@ class Judge(ABC):
     @property
     def reading(self) -> Mapping[str, Any]:
         """Settings of its arithmetic alone: part of signatures, but not of the fingerprint."""
-        return {}
+        return {"code": self.code} if self.code else {}
+
+    @classmethod
+    def only_reads(cls) -> bool:
+        """Whether its code says only how replies are read, and `asking` all that is asked."""
+        return False
 
     @property
     def scorers(self) -> Sequence[str]:

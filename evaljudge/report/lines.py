@@ -41,7 +41,9 @@ def asked_line(findings: Findings) -> str:
     price, costs = findings.price, findings["costs"]
     if not price or not costs:
         return line
-    what = "the workers' time cost" if not price.per_million else "which cost"
+    what = (
+        "the time of workers that finished a shard cost" if not price.per_million else "which cost"
+    )
     return f"{line}; {what} {price.money(sum(map(price.of_row, costs)))}"
 
 

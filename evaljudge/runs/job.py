@@ -386,7 +386,7 @@ def assemble_job(
     # a scorer that is not known may be one of a judge that could not be made
     mixes = {} if mistakes else _mixes_of(config, single, mistakes)
     with mistakes.noted():
-        mixes |= {} if mistakes else cascade_of(config, {judge.name: judge for judge in judges})
+        mixes |= {} if mistakes else cascade_of(config, {j.name: j for j in judges}, mixes)
     with mistakes.noted():
         for judge in config.families:
             if judge not in config.judges:

@@ -34,7 +34,7 @@ ANEW = "`evaljudge report CONFIG` writes the report anew"
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """A run's folder, findings and tables. Notebooks show its summary and its agreement with people.
+    """A run's folder, findings and tables. Notebooks show its summary and a table.
 
     `findings["systems"]` has the rows of an analysis, and `list(findings)` the names of all. The
     tables are read from the run's files when they are asked for (docs/python.md lists their

@@ -75,6 +75,8 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
 
     was_done, judges = was_finished(run), judge_kinds(run)
     common, whole, measured = set[str](), set[str](), set[int]()
+    unknown = set[int]()
+    """Shards whose verdicts are damaged: who knows what was measured beside them?"""
     for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
         markers = [
             _File(name := marker(at, n), shard, stage, name)
@@ -82,13 +84,14 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
             for stage in stages
             for at in folders[stage]
             # else a folder has all or none
-            if n in committed[at] or (was_done and committed[at] and n not in measured)
+            if n in committed[at] or (was_done and committed[at] and n not in measured | unknown)
         ]
         for file, receipt in _proven(output, seen, markers):
             whole.add(file.name)
             if file.shard and receipt.get("measured"):
                 measured.add(file.shard.number)
             common |= {name for name in receipt["files"] if name.startswith(COMMON)}
+        unknown |= {fault.shard.number for fault in seen.faults if fault.shard}
     for stage in STAGES:
         seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards

@@ -386,8 +386,8 @@ class Output(RunFiles):
         return self._records(Score, f"measures/{metric}/{shard.file}")
 
     def keep_measures(self, shard: Shard, but: Collection[str]) -> dict[str, str]:
-        """The signatures of the metrics whose measures stay as they are, by name; the marker names
-        no other from now on, or is written anew with these."""
+        """The signatures of the metrics whose measures stay as they are, by name; they will be in
+        the bundle that is committed next, too."""
         if (receipt := self.receipt("measure", shard)) is None:
             return {}
         kept = {name: line for name, line in receipt["measured"].items() if name not in but}

@@ -1,4 +1,4 @@
-"""What a run cost, from receipts of literal tokens: sums, shares of seconds, and old receipts."""
+"""What a run cost, from receipts of literal tokens: sums, and shares of seconds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ def receipt(
         judge: {"tokens": {}, "masses": NO_MASSES, "axes": axes} for judge, axes in asked.items()
     }
     return {"stage": stage, "asked": told, "seconds": 999.0, "worker": worker,
-            "worker_seconds": seconds, "gpus": gpus}  # fmt: skip
+            "worker_seconds": seconds, "gpus": gpus, "cache_block": None}  # fmt: skip
 
 
 PREPARED = receipt("prepare", {"synthetic": {"fluency": spent(5, 1000, 700, 100)}}, seconds=20)
@@ -73,7 +73,7 @@ def test_each_worker_shares_out_its_own_seconds():
     assert accounts.cost == {"worker_seconds": 70.0, "gpu_hours": round(125 / 3600, 6)}
 
 
-def test_idle_workers_nothing_computed_and_earlier_versions():
+def test_idle_workers_and_nothing_computed():
     """Its 8 seconds are divided 3 to 1, as all tokens are."""
     busy = {"direct": {"fluency": spent(1, 300, 0, 0), "relevance": spent(1, 100, 0, 0)}}
     idle: dict[str, Axes] = {"direct": {}}
@@ -81,17 +81,15 @@ def test_idle_workers_nothing_computed_and_earlier_versions():
     assert [(row.axis, row.seconds) for row in rows] == [("fluency", 36.0), ("relevance", 12.0)]
     (row,) = Accounts([receipt("judge", {"direct": {"x": spent(1, 50, 50, 0)}})]).costs(1, {})
     assert (row.asks, row.prompt, row.prefilled, row.seconds) == (1, 50, 0, 0.0)
-    old = receipt("judge", {"synthetic": {}}, worker="old")
-    del old["asked"]["synthetic"]["axes"]
-    assert Accounts([old]).costs(4, {}) == []
-    assert Accounts([PREPARED, old, JUDGED]).costs(4, {}) == []
     assert Accounts([]).costs(0, {}) == []
 
 
 def shared(block: int | None, prompt: int, floor: int) -> Accounts:
     """Of ten requests to an engine with such a block."""
     tokens = {"requests": 10, "prompt": prompt, "floor": floor}
-    told = receipt("judge", {}) | {"asked": {"j": {"tokens": tokens, "masses": NO_MASSES}}}
+    told = receipt("judge", {}) | {
+        "asked": {"j": {"tokens": tokens, "masses": NO_MASSES, "axes": {}}}
+    }
     return Accounts([told | {"cache_block": block}])
 
 
@@ -126,7 +124,7 @@ def test_what_copies_did_in_vain_is_summed():
 
 def test_low_mass_is_warned_of():
     masses = {"choices": 10, "total": 2.0, "low": 0}
-    asked = {"synthetic": {"tokens": {}, "masses": masses}}
+    asked = {"synthetic": {"tokens": {}, "masses": masses, "axes": {}}}
     (warning,) = Accounts([receipt("judge", {}) | {"asked": asked}]).warnings
     assert "20.0%" in warning and "reply: …" in warning
 

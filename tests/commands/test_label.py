@@ -411,8 +411,6 @@ def test_check_knows_the_keys(loop):
         ({"axis": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
         ({"scorer": "geval"}, "--scorer goes with --by stratified"),
         ({"by": "stratified", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
-        ({"by": "neyman"}, "--by neyman: is no longer offered: use --by stratified"),
-        ({"by": "near-threshold"}, "--by near-threshold: is no longer offered: use --by random"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(loop, wanted, said):

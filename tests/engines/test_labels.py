@@ -186,13 +186,6 @@ def test_an_option_that_was_not_followed_keeps_its_bound():
     assert not reading.further
 
 
-def test_a_run_of_an_earlier_version_follows_what_adds_to_its_own_option():
-    labels = _compiled({"A": ((1,), (2, 5)), "B": ((3,),)}, frozenset(), frozenset())
-    rare, common = ({(): {1: log(0.9), 2: log(p), 3: log(1e-8)}} for p in (1e-7, 1e-3))
-    assert labels.read(rare, None).further == []
-    assert [node.path for node in labels.read(common, None).further] == [(2,)]
-
-
 @st.composite
 def tries(draw: st.DrawFn) -> tuple[CompiledOptions, dict[Ids, dict[int, float]]]:
     """Options of up to three tokens each, with the model's row at every node."""

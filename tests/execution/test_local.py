@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,9 @@ from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution import executor_name
 from evaljudge.execution.attempts import MOST_DEATHS
 from evaljudge.execution.local import LocalExecutor, noting_crashes
-from evaljudge.execution.protocol import Event, Measuring
-from evaljudge.metrics import Value
+from evaljudge.execution.protocol import Event
 from evaljudge.model.asks import Options, Prompt, Writing
-from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.watching import Watcher
-from evaljudge.storage import Output, Shard
 from tests import build
 from tests.build import Counted as Engines
 from tests.execution.deadly import DeadlyShard
@@ -305,26 +302,6 @@ def test_a_crash_counts_on_this_machine_only(tmp_path, monkeypatch):
         assert notes() == []
         next(Path(tempfile.gettempdir()).glob("*.crash")).unlink()
     assert not list(Path(tempfile.gettempdir()).iterdir())
-
-
-def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path):
-    output, shard = Output(str(tmp_path / "out")), Shard(0, 1, 1)
-    output.write_cases(shard, [Case(Document("d", "s"), (Candidate("A", "t"),))])
-    output.commit("measure", shard, {"measured": {"mine": "mine@0", "other": "other@1"}})
-    vouched: list[Any] = []
-
-    class Mine:
-        name, version, told = "mine", "1", dict[str, Any]()
-
-        def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-            vouched.append((output.receipt("measure", shard) or {})["measured"])
-            return [[1.0] for _ in cases]
-
-    measuring = Measuring(output, [Mine()], {"mine": "mine@1"}, {shard.number})
-    LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda event: None)
-    assert vouched == [{"other": "other@1"}]
-    receipt = output.receipt("measure", shard) or {}
-    assert receipt["measured"] == {"other": "other@1", "mine": "mine@1"}
 
 
 def test_one_job_at_a_time(tmp_path):

@@ -21,7 +21,7 @@ def row_of(kind: str, kept: dict[str, Any], of_brief: bool = False) -> dict[str,
     return {name: own.to_pylist(maps_as_pydicts="strict")[0] for name, own in found.items()}
 
 
-def test_synthetic_of_earlier_and_of_inferred_levels():
+def test_synthetic_of_checked_and_of_inferred_levels():
     p = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}
     levels = [{"rating": 1, "p": p, "mass": 0.9}, {"rating": 3, "p": p, "inferred": [0.1, 0.4]}]
     row = row_of("synthetic", {"levels": levels})
@@ -101,7 +101,7 @@ def test_roles_without_an_answer_are_null():
 
 def test_baselines():
     assert row_of("direct", {"reply": "?"}) == {"reply": "?", "rating": None}
-    assert row_of("geval", {"p": {"1": 1.0}}) == {"p": {"1": 1.0}, "draws": None}
+    assert row_of("geval", {"logprobs": {"1": 0.0}}) == {"p": {"1": 1.0}, "draws": None}
     steps = {"text": "1. Read it.", "cut": False}
     assert row_of("geval", {"text": "1. Read it."}, of_brief=True) == steps
     least = [{"text": "A", "logprob": -2.0}]

@@ -15,7 +15,7 @@ from evaljudge.config import load_config
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.identity import brief_key, fingerprint
+from evaljudge.identity import asking, brief_key, fingerprint
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.plugin import _class_at
 from evaljudge.judges.protocol import Judge
@@ -70,13 +70,37 @@ def made_at(place: str) -> Any:
 
 def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write):
     write(WHOLE)
-    first = made_at("my_own_judges:Brief")
-    assert (first.name, first.kind) == ("mine", "my_own_judges:Brief")
-    assert re.fullmatch(r"2\+[0-9a-f]{12}", first.version)
-    write(WHOLE.replace('p["Yes"]', 'p["No"]'))
-    assert made_at("my_own_judges:Brief").version != first.version
+    first = made_at("my_own_judges:Stepped")
+    assert (first.name, first.kind) == ("mine", "my_own_judges:Stepped")
+    assert re.fullmatch(r"\d+\+[0-9a-f]{12}", first.version) and not first.reading
+    write(WHOLE + "\n")
+    assert made_at("my_own_judges:Stepped").version != first.version
     write(WHOLE)
-    assert made_at("my_own_judges:Brief").version == first.version
+    assert made_at("my_own_judges:Stepped").version == first.version
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("Brief", ""), ("Asking", "    def _questions(self, axis, briefs):\n        return [{}]\n")],
+)
+def test_of_a_class_that_only_reads_the_digest_changes_no_question(write, name, more):
+    write(f"{WHOLE}\nclass Asking(Brief):\n    each_axis = False\n{more}")
+    first = made_at(f"my_own_judges:{name}")
+    assert first.version == ("2" if not more else f"2+{first.version[2:]}")
+    write(f"{WHOLE}\nclass Asking(Brief):\n    each_axis = False\n{more}\n# mended\n")
+    other = made_at(f"my_own_judges:{name}")
+    assert (asking(other) == asking(first)) == (not more)
+    assert (other.reading == first.reading) == bool(more)
+
+
+def test_after_an_edit_of_what_reads_stored_replies_are_read_anew(write, config):
+    write(WHOLE)
+    config["judges"] = {"mine": config["judges"]["mine"]}
+    before = evaljudge.run(config, engines=ScriptedEngines()).scores().to_pandas()
+    write(WHOLE.replace('p["Yes"]', 'p["No"]'))
+    after = evaljudge.make_report(config, engines=ScriptedEngines()).scores().to_pandas()
+    assert (before["value"] + after["value"]).to_list() == pytest.approx([1.0] * len(before))
+    assert set(before["signature"]) != set(after["signature"])
 
 
 @pytest.mark.parametrize(
@@ -147,7 +171,7 @@ def test_a_run_is_bound_to_its_source(write, config, tmp_path):
 
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1.0
     write(WHOLE + "# edited\n")
-    with pytest.raises(UserError, match=r"judges\.mine\.version is .* there, .* here"):
+    with pytest.raises(UserError, match=r"judges\.stepped\.version is .* there, .* here"):
         evaljudge.run(config, engines=ScriptedEngines())
     with pytest.raises(UserError, match="is bound to another run"):
         evaljudge.make_report(config, engines=ScriptedEngines())

@@ -54,6 +54,6 @@ def test_money_by_judge_where_a_price_is_given(costly):
         ["total", "1.20 USD", "2.40 USD"],
     ]
     assert "25 USD per GPU-hour" in section.about[0]
-    assert asked_line(priced).endswith("; the workers' time cost 1.20 USD")
+    assert asked_line(priced).endswith("; the time of workers that finished a shard cost 1.20 USD")
     assert "In money" in page(priced)
     assert "In money" not in page(on_gpus(costly))

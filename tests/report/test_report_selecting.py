@@ -37,7 +37,7 @@ Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, flu
 
 def written(folder: Path | str, shards: Sequence[Sequence[Row]]) -> tuple[Output, list[Shard]]:
     """An output folder that holds these candidates and their two scores."""
-    output, made = Output(str(folder)), []
+    output, scores = Output(str(folder)), dict[Shard, list[Score]]()
     for number, rows in enumerate(shards):
         documents = list(dict.fromkeys(row[0] for row in rows))
         cases = [
@@ -46,9 +46,10 @@ def written(folder: Path | str, shards: Sequence[Sequence[Row]]) -> tuple[Output
         ]
         shard = Shard(number, len(cases), len(rows))
         output.write_cases(shard, cases)
-        output.write_scores({shard: [score for row in reversed(rows) for score in scores_of(row)]})
-        made.append(shard)
-    return output, made
+        scores[shard] = [score for row in reversed(rows) for score in scores_of(row)]
+    if scores:
+        output.write_scores(scores)
+    return output, list(scores)
 
 
 def scores_of(row: Row) -> Iterator[Score]:

@@ -42,6 +42,7 @@ HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
 EXAMPLES = yaml.safe_load((HERE / "examples.yaml").read_text(encoding="utf-8"))
 FURTHER_WORDS = {
+    "question.ask": {"": {"answers": "Yes or No"}},
     "synthetic.extreme": {word: {"extreme": word} for word in ("worst", "best")},
     "synthetic.ladder": {
         "usual": {"number": "2", "exchanged": ""},
@@ -159,6 +160,7 @@ def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     words |= {"source_noun": task.nouns["source"], "target_noun": noun}
     words |= {"first_name": f"{noun.capitalize()} 1", "second_name": f"{noun.capitalize()} 2"}
     words |= next(one for one in task.axes if one.name == texts["axis"]).words | {"number": "1"}
+    words |= FURTHER_WORDS["question.ask"][""]
     words |= {"score": "2.25", "meaning": "1 is the worst, 5 the best."}
     given["instruction"] = None
     return f"{task.pack.render(name, given, mode=mode, most='12', **words).text}\n"

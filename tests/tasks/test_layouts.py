@@ -13,7 +13,7 @@ CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare
 """The templates that carry a document, and differ by layout."""
 LADDER = "synthetic.ladder"
 """It carries one too, and puts it first in every layout."""
-OF_NANO = {"pairs.compare", "checklist.ask", "checklist.write"}
+OF_NANO = {"pairs.compare", "checklist.ask", "checklist.write", "question.ask"}
 """The pack of `nano` has its own of these; the tasks share those of common/."""
 FENCES = {"summary": "article", "dialogue": "conversation", "story": "idea"}
 GIVEN = {"source": "SOURCE", "context": "FACT", "target": "TARGET", "reference": "REF",

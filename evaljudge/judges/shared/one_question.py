@@ -18,6 +18,7 @@ common with it is QuestionJudge.
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from inspect import isfunction
 from itertools import chain
 from math import isfinite, log
 from statistics import fmean
@@ -242,7 +243,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     """Whether it asks, and scores, on each axis; else once about each candidate."""
     max_tokens: int = 16
     keys: type[Settings] = Settings
-    """The judge's own settings, which are then in `self.settings`."""
+    """The judge's own settings, which are then in `self.settings`; texts and numbers among them are
+    slots of the question, too."""
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str) -> None:
         self.name, self._method = name, "value" if self.answers else "read"
@@ -253,6 +255,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             pack = replace(pack, templates={**pack.templates, template: self.question})
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
         task = replace(task, pack=pack, axes=axes)
+        self._own = self._own_words()
         own = {slot for each in self.slots for slot in each}
         self.several = bool(self.shown or own)
         shown = ["target", *self.shown, *sorted(own)]
@@ -266,6 +269,13 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
+
+    @classmethod
+    def only_reads(cls) -> bool:
+        mine = cls.mro()[: cls.mro().index(OneQuestion)]
+        named = {name: member for each in mine for name, member in vars(each).items()}
+        changed = {name for name in named.keys() & {*dir(OneQuestion)} if isfunction(named[name])}
+        return changed <= {"value", "read", "together"}
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         return self.slots or [{}]
@@ -330,8 +340,16 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
                     "raises a ValueError)"
                 ) from error
 
+    def _own_words(self) -> dict[str, str]:
+        """What its settings say in the question."""
+        taken = TAKEN.union(self.shown, *self.slots)
+        words = self.settings.model_dump(exclude=taken)
+        return {
+            key: f"{word}" for key, word in words.items() if isinstance(word, str | int | float)
+        }
+
     def _words(self, axis: Axis) -> dict[str, str]:
-        return super()._words(axis) if self.each_axis else self._nouns
+        return self._own | (super()._words(axis) if self.each_axis else self._nouns)
 
     async def _ask(
         self, prompts: Sequence[Prompt], texts: Sequence[str], model: Model

@@ -139,7 +139,7 @@ def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
         group = [levels[at] for at in places]
         if is_read:
             p[places] = list(map(itemgetter(*ANSWERS), (level["p"] for level in group)))
-            mass[places] = nan
+            mass[places] = [level.get("mass", nan) for level in group]
             continue
         form = COMPARE if is_one_question else YES_NO
         logs = form.logs(group)

@@ -11,11 +11,10 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.geval.judge import Geval, read_evidence
-from evaljudge.judges.shared.scale import RATINGS
 from evaljudge.model.asks import Chosen, Failed, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
-from evaljudge.records import Brief, Document, Verdict
+from evaljudge.records import Brief, Document
 from tests.judges.builders import CASE, Drawing, briefs_of, verdicts_of
 
 P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
@@ -147,11 +146,3 @@ def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> 
 
 
 # the packs
-
-
-def test_evidence_of_earlier_versions_is_read_as_it_was() -> None:
-    """Its `p` is unlike what its log-probabilities say, so that the test sees what is read."""
-    logprobs = dict.fromkeys(RATINGS.names, log(0.2))
-    evidence = {"p": P, "mass": 0.5, "logprobs": logprobs}
-    (score,) = judge().score(Verdict("d", "A", "geval", "fluency", evidence))
-    assert score.value == pytest.approx(3.7)

@@ -1,0 +1,59 @@
+"""A question that a configuration asks in its own words, and what each answer is worth.
+
+    judges: {concise: {judge: question, question: Is it brief?, answers: {"Yes": 1, "No": 0}}}
+
+    p(Yes) .9, p(No) .1        .9 · 1 + .1 · 0  =  .90
+
+The probabilities are exact, as those of every judge that offers answers.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypedDict
+
+from pydantic import BeforeValidator, Field
+
+from evaljudge.judges.shared.one_question import OneQuestion
+from evaljudge.model.asks import Chosen
+from evaljudge.prompts import Task
+from evaljudge.settings import Settings, read_settings
+
+
+def _worth(given: Any) -> Any:
+    """Numbers alone are worth what they say."""
+    pairs = given.items() if isinstance(given, Mapping) else [(each, each) for each in given]
+    if words := [word for word, _ in pairs if isinstance(word, bool)]:
+        spelt = ["Yes" if word else "No" for word in words]
+        raise ValueError(f'YAML reads {spelt[0]} as {words[0]}: write "{spelt[0]}", in quotes')
+    return {str(word): worth for word, worth in pairs}
+
+
+class QuestionSettings(Settings):
+    question: Annotated[str, Field(min_length=1)] = "How good is it as a whole?"
+    answers: Annotated[dict[str, float], BeforeValidator(_worth), Field(min_length=2)] = {
+        f"{rating}": rating for rating in range(1, 6)
+    }
+
+
+class OwnAnswerColumns(TypedDict):
+    logprobs: Mapping[str, float]
+
+
+class OwnQuestion(OneQuestion):
+    kind = "question"
+    version = "1"
+    each_axis = False
+    keys = QuestionSettings
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        wanted = read_settings(QuestionSettings, settings, f"judges.{name}")
+        self._worth, self.answers = wanted.answers, tuple(wanted.answers)
+        super().__init__(settings, task, name)
+
+    meanings = {"": "The mean worth of the answers, by their probabilities."}
+
+    def value(self, reply: Chosen) -> float:
+        return sum(reply.p[answer] * worth for answer, worth in self._worth.items())
+
+    def _own_words(self) -> dict[str, str]:
+        *others, last = self.answers
+        return super()._own_words() | {"answers": f"{', '.join(others)} or {last}"}

@@ -1,0 +1,51 @@
+"""A question by configuration: what is asked, what an answer is worth, and what is refused."""
+
+from math import log
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.prompts import load_task
+
+ROWS = [{"doc_id": "d", "source": "Rain fell.", "system": "A", "text": "It rained."}]
+YES_NO = {"question": "Is it {{ brief }}?", "answers": {"Yes": 1, "No": 0}}
+RATED = {"question": "How brief is it?", "answers": [1, 2, 10]}
+
+
+def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands() -> None:
+    asked = dict[str, tuple[str, ...]]()
+
+    def choose(prompt: Prompt, options: Options) -> dict[str, float]:
+        asked[prompt.text] = tuple(options.names)
+        return {name: log(p) for name, p in zip(options.names, (0.5, 0.25, 0.25), strict=False)}
+
+    judges = {"brief": {"judge": "question"} | YES_NO, "rated": {"judge": "question"} | RATED}
+    came = evaljudge.score(
+        ROWS, model="m", judges=judges, engines=ScriptedEngines(lambda: Scripted(chooses=choose))
+    )
+    scores = {(s["scorer"], s["axis"]): s["value"] for s in came.scores().to_pylist()}
+    assert scores == pytest.approx({("brief", "*"): 0.5 / 0.75, ("rated", "*"): 0.5 + 0.5 + 2.5})
+    (brief, yes_no), (rated, numbers) = asked.items()
+    assert (yes_no, numbers) == (("Yes", "No"), ("1", "2", "10"))
+    assert "Is it {{ brief }}?" in brief and "exactly one of these: 1, 2 or 10." in rated
+    assert brief.index("Rain fell.") < brief.index("It rained.") < brief.index("Is it")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"answers": {True: 1, False: 0}}, 'YAML reads Yes as True: write "Yes", in quotes'),
+        ({"answers": ["good", "bad"]}, "answers: should be a number"),
+        ({"answers": {"Yes": 1}}, "answers: should have 2 or more"),
+        ({"answers": {"yes": 1, "Yes": 0}}, "differ by more than their case"),
+        ({"question": ""}, "question: should not be empty"),
+    ],
+)
+def test_what_is_no_question_is_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        make_judges({"q": {"judge": "question"} | YES_NO | changes}, load_task("summary"))
