@@ -304,7 +304,8 @@ class RunOptions(OfConfig):
 class ReportOptions(OfConfig):
     """Write the scores, the report and the selected texts again, without asking a model.
 
-    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`. In place of
+    CONFIG, the folder of a run will do: a run keeps its configuration.
 
     Example: evaljudge report config.yaml
     """
