@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaljudge.commands.python import agree, calibrate, check, diff, label, show, why
+    from evaljudge.commands.python import agree, calibrate, check, diff, export, label, show, why
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
     from evaljudge.probes import python as probe
@@ -25,11 +25,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Config", "Outcome", "Scorer", "Study", "UserError", "__version__", "agree", "calibrate",
-    "check", "diff", "judge", "label", "load_config", "make_report", "open_run", "plan",
+    "check", "diff", "export", "judge", "label", "load_config", "make_report", "open_run", "plan",
     "plan_study", "prepare", "probe", "run", "run_study", "score", "show", "why",
 ]  # fmt: skip
 _HOMES = {
-    "commands.python": ["agree", "calibrate", "check", "diff", "label", "show", "why"],
+    "commands.python": ["agree", "calibrate", "check", "diff", "export", "label", "show", "why"],
     "config": ["Config", "load_config"],
     "errors": ["UserError"],
     "runs.outcome": ["Outcome", "open_run"],

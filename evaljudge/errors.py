@@ -187,7 +187,7 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
     """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near; of a
     long one the nearest names. `own`: where one of the user's own is looked for."""
     names = sorted(known)
-    near = get_close_matches(name, names, n=1)
+    near = [one for one in names if name == f"{one}s"] or get_close_matches(name, names, n=1)
     shown = names if len(names) <= MOST_NAMED else get_close_matches(name, names, NEAREST, 0)
     more = f" and {len(names) - NEAREST} more{own}" if len(shown) < len(names) else own
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(shown) or 'none'}{more}"

@@ -37,7 +37,8 @@ def test_it_runs(tmp_path):
         for output in cell.outputs
         if output.output_type in ("execute_result", "display_data")
     ]
-    assert "10 documents, 60 texts, 100.0% scored" in results[1]["text/plain"]
+    assert "60 texts of 10 documents on 2 axes" in results[1]["text/plain"]
+    assert "100.0% scored" in results[1]["text/plain"]
     assert results[1]["text/html"].count("<tr>") > 2
     assert any("image/png" in one for one in results)
     assert results[-1]["text/plain"] == "(True, True)"

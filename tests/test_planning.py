@@ -15,6 +15,7 @@ from evaljudge.errors import UserError
 from evaljudge.runs import planning
 from evaljudge.runs.job import make_job
 from evaljudge.runs.planning import make_plan
+from evaljudge.runs.watching import Watcher
 from evaljudge.storage import Output
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
@@ -45,6 +46,46 @@ def test_asks_by_hand(config, tmp_path):
     }
     assert plan.asked["judge", "synthetic"].prompt > 0
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("judges", [{}, {"geval": {}}])
+def test_what_cannot_be_scored_is_foreseen_with_and_without_judges(config, judges):
+    config |= {"judges": judges, "metrics": ["rouge1", "words"]}
+    plan = evaljudge.plan(config, engines=ScriptedEngines())
+    assert [line for line in plan.foreseen if line.startswith("rouge1: no reference × 3")]
+    assert repr(plan).splitlines()[1:] == [f"foreseen {line}" for line in plan.foreseen]
+    said = planned_text(config, engines=ScriptedEngines()).splitlines()
+    assert [line for line in said if line.startswith("foreseen")] == [
+        f"foreseen   {line}" for line in plan.foreseen
+    ]
+
+
+class Noted(Watcher):
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warning(self, line: str) -> None:
+        self.warnings.append(line)
+
+
+class Unloaded(ScriptedEngines):
+    """Another engine than the scripted one, which is never loaded."""
+
+    version = "other"
+
+    def open(self, *_, **__):
+        raise UserError("loading")
+
+
+@pytest.mark.parametrize("prompts", [None, "nano"])
+def test_the_prompts_that_nano_was_taught_are_named_before_it_is_loaded(config, prompts):
+    config |= {"model": "nano", "prompts": prompts, "workers": {"executor": "local"}}
+    config["judges"] = {"geval": {}}
+    watcher = Noted()
+    with pytest.raises(UserError, match="^loading"):
+        evaljudge.run(config, watcher=watcher, engines=Unloaded())
+    advice = "model nano was taught the prompts of `prompts: nano` alone: set them"
+    assert watcher.warnings == ([] if prompts else [advice])
 
 
 def test_a_corpus_without_candidates_is_warned_of(config, tmp_path):

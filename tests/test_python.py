@@ -1,7 +1,10 @@
 """The package as programs use it: its names, its functions and their types."""
 
+import gc
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 import pytest
 
 import evaljudge
+from evaljudge.agreement import Precise
 from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.commands.options import Names, _given
 from evaljudge.engines.scripted import ScriptedEngines
@@ -107,6 +111,8 @@ def test_names_may_be_in_a_set_and_ids_may_be_numbers():
         (lambda: evaljudge.show(run="r", sytem="A"), "2 mistakes: show.doc_id: is needed; "
          "show: unknown key 'sytem': did you mean 'system'?"),
         (lambda: evaljudge.show("r", "d", doc_id="e"), "show: multiple values for argument 'doc_i"),
+        (lambda: evaljudge.calibrate("c", "s", scorers=["a"]),
+         "calibrate: unknown key 'scorers': did you mean 'scorer'?"),
         (lambda: evaljudge.label("r", "s.csv", n="x"), "label.n: should be a whole number"),
         (lambda: evaljudge.agree("c", "s", coverage_floor=95), "agree.coverage_floor: should be 1"),
     ],
@@ -115,6 +121,32 @@ def test_arguments_are_checked_as_those_of_a_terminal(call, said):
     with pytest.raises(UserError) as refused:
         call()
     assert str(refused.value).startswith(said)
+
+
+def test_thresholds_are_a_table(cases, scores):
+    aim: dict[str, Any] = {"good": 3, "precision": 0.5, "axis": "fluency"}
+    found = evaljudge.calibrate(cases, scores, **aim, **FEW)
+    (row,) = found.rows
+    assert isinstance(row.selection, Precise)
+    first = ["scorer", "axis", "threshold", "precision", "low", "high"]
+    frame = found.thresholds.to_pandas()
+    assert list(frame.columns) == [*first, "selected", "documents"]
+    reached = row.selection.precision
+    assert frame[first].to_numpy().tolist() == [
+        ["mine", "fluency", row.selection.threshold, reached.value, reached.low, reached.high]
+    ]
+    assert frame["selected"].tolist() == [len(row.selected)] != [0]
+    sure = evaljudge.calibrate(cases, scores, **aim, confidence=0.5, **FEW).thresholds
+    assert list(sure.to_pandas().columns) == list(frame.columns)
+    assert sure[0]["low"] is None
+    assert list(evaljudge.calibrate(cases, scores, axis="fluency", **FEW).thresholds) == []
+
+
+@pytest.mark.parametrize("name", ["agree", "calibrate", "check", "diff", "export", "label"])
+def test_help_explains_every_argument(name):
+    explained = getattr(evaljudge, name)
+    for argument in inspect.signature(explained).parameters:
+        assert re.search(rf"^{argument}: \w.+\.", explained.__doc__, re.MULTILINE), argument
 
 
 def test_check_diff_and_label(cases, tmp_path):
@@ -129,12 +161,51 @@ def test_check_diff_and_label(cases, tmp_path):
     assert evaljudge.check(opened).exit_code == 0
     compared = evaljudge.diff(opened, Path(second), fail_if_lower="geval.fluency")
     assert compared.differences.corpus.is_none
+    assert set(compared.differences.means[:2].to_pandas()["scorer"]) == {"geval"}
+    assert repr(compared.differences).startswith(f"RunDifferences('{first}', '{second}'; rows of ")
+    assert len(repr(compared.differences)) < 500
     assert not compared.failed
     assert repr(compared) + "\n" == compared.text
     sheet = evaljudge.label(opened, tmp_path / "sheet.csv", n=5, axis="fluency")
     assert sheet.axes == ["fluency"]
     with pytest.raises(UserError, match=r"^by: unknown method 'rand'"):
         evaljudge.label(first, str(tmp_path / "other.csv"), by="rand")
+
+
+def test_what_a_run_keeps_is_enough_to_export_it_and_to_report_with_further_ratings(
+    cases, tmp_path, monkeypatch
+):
+    given: dict[str, Any] = {
+        "corpus": cases, "judges": {}, "metrics": ["words"], "agreement": FEW,
+        "workers": {"executor": "local"}, "view": 1,
+    }  # fmt: skip
+    outcome = evaljudge.run(given | {"out": str(tmp_path / "run")})
+    table = tmp_path / "texts.csv"
+    assert evaljudge.export(outcome, "csv", table) == f"36 rows: {table}"
+    assert table.read_text("utf-8-sig").startswith("doc_id,system,words,human.coherence,")
+    with pytest.raises(UserError, match="^unknown export 'csf': did you mean 'csv'"):
+        evaljudge.export(outcome, "csf", table)
+    with pytest.raises(UserError, match="is there already: choose another file by to, or force"):
+        evaljudge.export(outcome, "csv", to=table)
+    sheet = tmp_path / "sheet.jsonl"
+    evaljudge.label(outcome, sheet, n=36, axis="fluency")
+    rows = [json.loads(line) | {"fluency": 1} for line in sheet.read_text().splitlines()]
+    jsonl(sheet, rows)
+    monkeypatch.chdir(tmp_path)
+    moved = tmp_path.rename(tmp_path.parent / f"{tmp_path.name}-moved")
+    for run in (evaljudge.open_run("run"), "run", Path("run")):
+        made = evaljudge.make_report(run, ratings=[str(moved / "sheet.jsonl")])
+        assert made.scores(wide=True)["human.fluency"].to_pylist() == [1] * 36
+    assert evaljudge.make_report("run", ["ratings=[]"]).agreement == outcome.agreement
+    with pytest.raises(UserError, match=r"no run lies here; .*run is one"):
+        evaljudge.make_report(moved)
+
+
+def test_a_temporary_run_stays_while_a_later_report_of_it_is_there(cases):
+    outcome = evaljudge.score(cases, judges=[], metrics=["words"], agreement=FEW)
+    outcome = evaljudge.make_report(outcome, coverage_floor=0.5)
+    gc.collect()
+    assert outcome.scores().num_rows == 36
 
 
 PROGRAM = """
@@ -160,6 +231,8 @@ problems: list[str] = checked.problems
 compared: Diffed = evaljudge.diff(outcome, Path("b"))
 failed: list[str] = compared.failed
 sheet: WrittenSheet = evaljudge.label("o", "sheet.csv")
+line: str = evaljudge.export(outcome, "scores", Path("scores.csv"), force=True)
+later: evaljudge.Outcome = evaljudge.make_report(outcome, ratings=["sheet.csv"])
 drawn: int = sheet.drawn
 planned: Plan = evaljudge.plan("config.yaml")
 try:

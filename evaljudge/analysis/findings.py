@@ -99,6 +99,8 @@ class Findings(Mapping[str, Rows[Any]]):
     def __iter__(self) -> Iterator[str]:
         return iter(self.rows)
 
+    _ipython_key_completions_ = Mapping.keys
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -107,14 +109,9 @@ class Findings(Mapping[str, Rows[Any]]):
         return self["agreement"]
 
     def __repr__(self) -> str:
-        return f"Findings({one_line(self.run)}: {self.sizes})"
-
-    @property
-    def sizes(self) -> str:
-        """How many documents and texts, and how much of them is scored."""
         documents = counted(self.cases, "document", "documents")
-        texts = counted(self.candidates, "text", "texts")
-        return f"{documents}, {texts}, {percent(self.share)} scored"
+        sizes = f"{documents}, {counted(self.candidates, 'text', 'texts')}"
+        return f"Findings({one_line(self.run)}: {sizes}, {percent(self.share)} scored)"
 
     @property
     def share(self) -> float:

@@ -41,7 +41,7 @@ from evaljudge.decisions.differences import (
 )
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.sections.figures import count
+from evaljudge.sections.figures import Rows, count
 from evaljudge.storage import judge_kinds
 
 FEW_NAMED = 5
@@ -130,22 +130,26 @@ class SelectionChange:
         return not (self.flips or any(self.unpaired) or self.rule_changed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunDifferences:
     first: str
     second: str
     warnings: Sequence[str]
-    settings: Sequence[Row]  # each a `key`, and its value in each run that has it
+    settings: Rows[Row]  # each a `key`, and its value in each run that has it
     corpus: CorpusChange
     scorers: tuple[Sequence[Key], Sequence[Key]]  # the scorers and axes that only one run has
     rescaled: Mapping[str, str]  # scorers whose range is another, and why: no means are compared
-    coverage: Sequence[CoverageChange]
-    means: Sequence[MeanChange]
-    agreement: Sequence[AgreementDifference]
-    selections: Sequence[SelectionChange]
+    coverage: Rows[CoverageChange]
+    means: Rows[MeanChange]
+    agreement: Rows[AgreementDifference]
+    selections: Rows[SelectionChange]
     selection_names: tuple[Sequence[str], Sequence[str]]
     """The names of selections that only one run has."""
     cost: Mapping[str, tuple[Maybe, Maybe]]
+
+    def __repr__(self) -> str:
+        rows = (f"{n} {len(each)}" for n, each in vars(self).items() if isinstance(each, Rows))
+        return f"RunDifferences({self.first!r}, {self.second!r}; rows of {', '.join(rows)})"
 
 
 class _Side:
@@ -199,16 +203,16 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         first=first.out,
         second=second.out,
         warnings=list(dict.fromkeys(warnings)),
-        settings=settings,
+        settings=Rows(settings),
         corpus=corpus,
         scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
         rescaled=rescaled,
-        coverage=[_coverage(key, *sides) for key in sorted(scales[0] | scales[1])],
-        means=list(_means(steady, *both)),
-        agreement=list(_agreement(shared, *both, seed)),
-        selections=[
+        coverage=Rows(_coverage(key, *sides) for key in sorted(scales[0] | scales[1])),
+        means=Rows(_means(steady, *both)),
+        agreement=Rows(_agreement(shared, *both, seed)),
+        selections=Rows(
             _selection(name, (first, second), both) for name in sorted(names[0] & names[1])
-        ],
+        ),
         selection_names=(sorted(names[0] - names[1]), sorted(names[1] - names[0])),
         cost=_cost(first.about, second.about),
     )

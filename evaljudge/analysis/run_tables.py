@@ -74,13 +74,10 @@ class RunTables:
         schema = _chosen(whole, columns)
         return schema, self._each(partial(self._scores, schema), self._scored)
 
-    def wide_scores(self) -> "Iterator[pa.Table]":
-        """A row for each candidate, with a column for each scorer and axis and for people's."""
-        return self._each(self._wide, self._scored)
-
-    def texts(self) -> "Iterator[pa.Table]":
-        """The same, with the reasons for missing scores, the text and its source."""
-        return self._each(partial(self._wide, with_texts=True), self._scored)
+    def wide_scores(self, *, with_texts: bool) -> "Iterator[pa.Table]":
+        """A row for each candidate, with a column for each scorer and axis and for people's;
+        `with_texts`: with the reasons for missing scores, the text and its source, too."""
+        return self._each(partial(self._wide, with_texts), self._scored)
 
     def verdicts(self, judge: str, columns: Sequence[str] | None) -> ShardTables:
         details = details_of(self._kind(judge), "verdict_columns")
@@ -156,7 +153,7 @@ class RunTables:
     def _further(self) -> ByText:
         return kept_ratings(self.output).texts
 
-    def _wide(self, shard: Shard, *, with_texts: bool = False) -> "pa.Table":
+    def _wide(self, with_texts: bool, shard: Shard) -> "pa.Table":
         import pyarrow as pa
 
         read = ShardScores(self.output, shard, with_bodies=with_texts)

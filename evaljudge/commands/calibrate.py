@@ -63,6 +63,11 @@ class CalibratedScores(Shown):
         return calibrated_text(self.rows, self.folds, self.warnings)
 
     @property
+    def thresholds(self) -> Rows[dict[str, Any]]:
+        """A row for each threshold; `low` and `high` are of its precision."""
+        return Rows(_threshold(row, row.selection) for row in self.rows if row.selection)
+
+    @property
     def json(self) -> str:
         return json.dumps(calibration_json(self.rows), indent=1) + "\n"
 
@@ -254,6 +259,14 @@ def _selection_cells(rule: Precise | Certified) -> list[str]:
         return [correlation(rule.base), threshold, *shares]
     tried = (measured(s, "sample", rule.documents, s.value) for s in (rule.precision, rule.recall))
     return [correlation(rule.base.value), threshold, correlation(rule.selected.value), *tried]
+
+
+def _threshold(row: CalibratedRow, rule: Precise | Certified) -> dict[str, Any]:
+    low, high = (getattr(rule.precision, end, None) for end in ("low", "high"))
+    precision = getattr(rule.precision, "value", rule.precision)
+    found: dict[str, Any] = {"scorer": row.fit.scorer, "axis": row.fit.axis}
+    found |= {"threshold": rule.threshold, "precision": precision, "low": low, "high": high}
+    return found | {"selected": len(row.selected), "documents": rule.documents}
 
 
 def _shortfalls(rule: Precise | Certified) -> Iterator[str]:

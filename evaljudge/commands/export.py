@@ -38,6 +38,7 @@ from evaljudge.runs.batches import export_asks, import_replies
 from evaljudge.runs.outcome import Outcome, open_run
 from evaljudge.runs.references import export_references
 from evaljudge.sections.figures import axis_name
+from evaljudge.settings import as_path
 from evaljudge.storage import Output, open_to_read, to_write
 from evaljudge.text import counted
 
@@ -50,6 +51,7 @@ def imported(wanted: ImportOptions) -> str:
 
 
 def exported(wanted: ExportOptions) -> str:
+    run, to = as_path(wanted.run, "run"), as_path(wanted.to, "to")
     judges = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
     if wanted.what not in {**EXPORTS, **judges}:
         raise UserError(unknown("export", wanted.what, [*EXPORTS, *judges]))
@@ -58,47 +60,48 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError(f"--judge: goes with {' or '.join(judged)}, so leave it out")
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
-    if wanted.beside and not (wanted.what == "csv" and wanted.beside.lower().endswith(".csv")):
+    beside = f"{wanted.beside or ''}".lower()
+    if beside and not (wanted.what == "csv" and beside.endswith(".csv")):
         raise UserError("--beside: a table that ends in .csv, and goes with csv")
     if wanted.what != "eee":  # whose files are in a folder
-        to_write(wanted.to, wanted.force)
-    if write is None:
-        return judges[wanted.what](wanted.run, wanted.to, wanted.judge) + "\n"
-    return write(wanted)
+        to_write(to, wanted.force)
+    return write(wanted, run, to) if write else judges[wanted.what](run, to, wanted.judge) + "\n"
 
 
-def _references(wanted: ExportOptions) -> str:
-    made = export_references(wanted.run, wanted.to, wanted.briefs)
+def _references(wanted: ExportOptions, run: str, to: str) -> str:
+    moved = as_path(wanted.briefs, "briefs") if wanted.briefs else None
+    made = export_references(run, to, moved)
     missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
-    return f"{made.references:,} references of {made.documents:,} documents: {wanted.to}{missing}\n"
+    return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}\n"
 
 
-def _table(wanted: ExportOptions) -> str:
+def _table(wanted: ExportOptions, run: str, to: str) -> str:
     """Scores or verdicts, read and written shard by shard."""
-    ending = wanted.to.rpartition(".")[2].lower()
+    ending = to.rpartition(".")[2].lower()
     if ending not in WRITERS:
-        raise UserError(f"{wanted.to}: should end in .parquet, .jsonl or .csv")
-    outcome = open_run(wanted.run)
+        raise UserError(f"{to}: should end in .parquet, .jsonl or .csv")
+    outcome = open_run(run)
     is_scores = wanted.what == "scores"
     tables = outcome.iter_scores() if is_scores else outcome.iter_verdicts(wanted.judge)
-    return _written(wanted, tables, WRITERS[ending])
+    return _written(f"{run}: holds no {wanted.what}", to, tables, WRITERS[ending])
 
 
-def _spreadsheet(wanted: ExportOptions) -> str:
+def _spreadsheet(wanted: ExportOptions, run: str, to: str) -> str:
     """A row for each text, with its scores and ratings."""
-    if not wanted.to.lower().endswith(".csv"):
-        raise UserError(f"{wanted.to}: should end in .csv")
-    beside = partial(_beside, wanted.run, wanted.beside) if wanted.beside else _as_spreadsheet
-    return _written(wanted, open_run(wanted.run).iter_texts(), beside)
+    if not to.lower().endswith(".csv"):
+        raise UserError(f"{to}: should end in .csv")
+    table = wanted.beside and as_path(wanted.beside, "beside")
+    write = partial(_beside, run, table) if table else _as_spreadsheet
+    return _written(f"{run}: holds no csv", to, open_run(run).iter_texts(), write)
 
 
-def _written(wanted: ExportOptions, tables: "Iterator[pa.Table]", write: "Writer") -> str:
+def _written(empty: str, to: str, tables: "Iterator[pa.Table]", write: "Writer") -> str:
     if (first := next(tables, None)) is None:
-        raise UserError(f"{wanted.run}: holds no {wanted.what}")
-    place, name = to_write(wanted.to)
+        raise UserError(empty)
+    place, name = to_write(to)
     with place.writing(name) as stream:
         rows = sum(write(stream, chain([first], tables)))
-    return f"{counted(rows, 'row', 'rows')}: {wanted.to}\n"
+    return f"{counted(rows, 'row', 'rows')}: {to}\n"
 
 
 def _as_parquet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
@@ -163,13 +166,13 @@ def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]"
 
 Writer = Callable[[IO[bytes], Iterator[Any]], Iterator[int]]
 WRITERS: Mapping[str, Writer] = {"parquet": _as_parquet, "jsonl": _as_jsonl, "csv": _as_csv}
-EXPORTS: Mapping[str, Callable[[ExportOptions], str]] = {
+EXPORTS: Mapping[str, Callable[[ExportOptions, str, str], str]] = {
     "scores": _table,
     "verdicts": _table,
     "csv": _spreadsheet,
-    "eee": lambda wanted: export_records(wanted.run, wanted.to, wanted.force),
+    "eee": lambda wanted, run, to: export_records(run, to, wanted.force),
     "references": _references,
-    "asks": lambda wanted: export_asks(wanted.run, wanted.to, wanted.samples, wanted.force),
+    "asks": lambda wanted, run, to: export_asks(run, to, wanted.samples, wanted.force),
 }
 
 

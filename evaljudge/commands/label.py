@@ -68,7 +68,7 @@ class WrittenSheet(Shown):
             f"{documents} ({by}); to be rated: {', '.join(self.axes)}\n"
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
-            f"           2. evaljudge report CONFIG --set 'ratings=[{self.to}]'\n"
+            f"           2. evaljudge report {quote(self.run)} --set 'ratings=[{self.to}]'\n"
             + ("" if self.is_even else f"note       {UNEVEN}\n")
         )
 

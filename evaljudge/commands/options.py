@@ -8,7 +8,7 @@ A class has the options as its fields, each with its help, and the command's hel
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from html import escape
@@ -205,6 +205,14 @@ def _given(value: Any, hint: Any) -> Any:
     return str(value) if is_number else value
 
 
+def _explained(options: Any) -> Iterator[str]:
+    """A line for each argument, with the help of the option."""
+    hints = get_type_hints(options, include_extras=True)
+    for each in fields(options):
+        how = each.metadata.get("more") or vars(hints[each.name].__metadata__[0])
+        yield f"{each.name}: {how['help']}"
+
+
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
     """The command as a function of Python, whose messages name its arguments."""
 
@@ -222,7 +230,8 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
         checked = read_settings(checks, given, name)
         return work(make(**{key: getattr(checked, key) for key in given}))
 
-    made.__name__, made.__doc__ = name, options.__doc__
+    made.__name__ = name
+    made.__doc__ = "\n".join([f"{inspect.getdoc(options)}\n", *_explained(options)])
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
     made.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
     return naming_arguments(made)
@@ -295,7 +304,8 @@ class RunOptions(OfConfig):
 class ReportOptions(OfConfig):
     """Write the scores, the report and the selected texts again, without asking a model.
 
-    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`. In place of
+    CONFIG, the folder of a run will do: a run keeps its configuration.
 
     Example: evaljudge report config.yaml
     """
@@ -455,7 +465,7 @@ class ExportOptions(Declared):
     Example: evaljudge export runs/demo/run references --to references.jsonl
     """
 
-    run: RunFolder
+    run: Annotated[AnyPath, _RUN]
     what: Annotated[
         str,
         typer.Argument(
@@ -464,15 +474,16 @@ class ExportOptions(Declared):
             "exports (entities).",
         ),
     ]
-    to: str = option(
+    to: AnyPath = option(
         "The file to write (a path or URI); of `eee` the folder. What is no table is JSONL.",
         NEEDED,
         "--to",
         "--out",
     )
-    beside: str | None = option("Of `csv`: your own table, to add scores to.", metavar="TABLE")
+    _: KW_ONLY
+    beside: AnyPath | None = option("Of `csv`: your own table, to add scores to.", metavar="TABLE")
     judge: str | None = option("Of `verdicts` and `entities`: the judge, if the run has several.")
-    briefs: str | None = BRIEFS()
+    briefs: AnyPath | None = BRIEFS()
     samples: int = option(
         "Of `asks`: how many answers are drawn, where a provider shows no log-probabilities.",
         0,

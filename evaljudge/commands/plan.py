@@ -14,7 +14,6 @@ from evaljudge.config import load_config
 from evaljudge.engines import Engines, ModelSource, VllmEngines
 from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
-from evaljudge.reasons import grouped
 from evaljudge.runs.binding import refuse_other_run
 from evaljudge.runs.job import Job
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
@@ -145,13 +144,12 @@ def _lines(
     yield f"{said}; in the files of `ratings`: {_rated(more)}" if more else said
     if not job.judges:
         yield "The configuration names no judge: no model is asked, so there is no cost to plan."
-        return
-    for label, plan in labelled:
+    for label, plan in labelled if job.judges else ():
         yield from _table(label, plan)
     for label, plan in labelled:
-        for name, reasons in plan.unscored.items():
-            where = f"{label}: {name}" if label else name
-            yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
+        yield from (f"foreseen   {label}{': ' * bool(label)}{line}" for line in plan.foreseen)
+    if not job.judges:
+        return
     if len(plans) > 1:
         yield f"{'all runs':42}" + _numbers(plans)
     guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}

@@ -1,4 +1,4 @@
-"""The commands as functions: `evaljudge.agree`, `check`, `diff`, `label`, `show`, `why`, …
+"""The commands as functions: `evaljudge.agree`, `check`, `diff`, `export`, `label`, `show`, …
 
 They give what the commands print as typed values, and print nothing themselves. Their arguments
 have the names of the commands' options, with `_` for `-`.
@@ -9,6 +9,7 @@ from evaljudge.commands.agree import agreed
 from evaljudge.commands.calibrate import calibrated
 from evaljudge.commands.check import checked
 from evaljudge.commands.diff import compare_runs
+from evaljudge.commands.export import exported
 from evaljudge.commands.label import label_texts
 from evaljudge.commands.options import function
 from evaljudge.commands.show import show_text
@@ -18,6 +19,7 @@ agree = function(options.AgreeOptions, agreed)
 calibrate = function(options.CalibrateOptions, calibrated)
 check = function(options.CheckOptions, checked)
 diff = function(options.DiffOptions, compare_runs)
+export = function(options.ExportOptions, lambda wanted: exported(wanted).rstrip())
 label = function(options.LabelOptions, label_texts)
 show = function(options.ShowOptions, show_text)
 why = function(options.WhyOptions, critiques)

@@ -22,7 +22,7 @@ from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.sections.figures import bracketed, correlation, count, estimate, only
+from evaljudge.sections.figures import NONE, bracketed, correlation, count, estimate, only
 from evaljudge.text import CERTAIN, counted, is_not_expected, shortened
 
 LENGTHS = (WORDS, "compression")
@@ -264,6 +264,13 @@ def _standing(findings: Findings, row: Agreement) -> Standing | None:
     at = row.axis, row.level, row.coefficient, row.scorer
     rows: Sequence[Standing] = findings["significance"]
     return next((s for s in rows if (s.axis, s.level, s.coefficient, s.best) == at), None)
+
+
+def why_none(findings: Findings, row: Agreement) -> str:
+    """`–: all scores are equal`, of a row without a value."""
+    ranked = (r for r in findings["systems"] if r.scorer == row.scorer)
+    ranking = next((r for r in ranked if r.axis in (row.axis, ANY_AXIS)), None)
+    return f"{NONE}: {_why_not(findings, Headline(row.axis, ranking))}" if ranking else NONE
 
 
 def _why_not(findings: Findings, headline: Headline) -> str:

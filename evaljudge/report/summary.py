@@ -19,7 +19,7 @@ from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_ta
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import answers, spearmans
+from evaljudge.report.first import answers, why_none
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
@@ -35,7 +35,7 @@ from evaljudge.sections.figures import (
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
-MOST_REASONS, MOST_WARNINGS, GRAVEST = 3, 6, 3
+MOST_REASONS, MOST_WARNINGS = 3, 6
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
@@ -121,22 +121,24 @@ def agreement_text(findings: Findings) -> str:
 
 
 def outcome_text(findings: Findings, out: str) -> str:
-    """A run in three lines and its gravest warnings, for those who call it from Python."""
-    rows = spearmans(findings, "sample")
-    first, *others = [one_line(f"{r.scorer} on {r.axis} {estimate(r)}") for r in rows] or [NONE]
-    more = f" (+{len(others)} more)" if others else ""
-    agreement = f"agreement within documents (Spearman): {first}{more}"
-    gravest, place = _warnings(findings).rows[:GRAVEST], one_line(out)
-    report = f"report: {place}/report/index.html"
-    return "\n".join([f"{place}: {findings.sizes}", agreement, *gravest, report])
+    """The summary, for those who call it from Python: without the line on `--full`."""
+    said = summary(findings, one_line(out))
+    return said.text + "\n".join([*said.warnings, *said.places.splitlines()[:-1]])
 
 
 def outcome_html(findings: Findings, out: str) -> str:
-    rows = [(row.scorer, row.axis, estimate(row)) for row in spearmans(findings, "sample")]
+    """With a row for each scorer on a judged axis; of a judge its first scorer, as in `show`."""
+    others = tuple(f"{row['judge']}{sign}" for row in findings.tokens for sign in ".#")
+    judged = {row.axis for row in findings.coverage} - {ANY_AXIS}
+    rows = [
+        (row.scorer, row.axis, estimate(row) if row.value is not None else why_none(findings, row))
+        for row in findings.agreement
+        if (row.level, row.coefficient) == ("sample", "spearman")
+        and row.axis in (judged or {row.axis})
+        and not row.scorer.startswith(others)
+    ]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
-    lines = outcome_text(findings, out).split("\n")
-    sizes, _, *others = (f"<p>{escape(line)}</p>" for line in lines)
-    return f"{sizes}{table}{''.join(others)}"
+    return f'<pre style="white-space: pre-wrap">{escape(outcome_text(findings, out))}</pre>{table}'
 
 
 def _coverage(findings: Findings) -> Iterator[str]:

@@ -18,6 +18,7 @@ from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.errors import Unasked, UserError
 from evaljudge.execution.local import LocalExecutor
+from evaljudge.runs.binding import config_of_run
 from evaljudge.runs.job import BOTH, make_job
 from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
@@ -56,12 +57,7 @@ class _Batches:
 
 @contextmanager
 def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
-    if os.path.isfile(run):
-        config = load_config(run)
-    elif kept := Output(run).known_run().get("config"):
-        config = load_config(kept | {"out": run})
-    else:
-        raise UserError(f"{run}: its run.json has no configuration: name its file in place of OUT")
+    config = load_config(run) if os.path.isfile(run) else config_of_run(run)
     there = Output(config.out)
     engines = BatchEngines(there.kept(BATCH), samples)
     job = make_job(config, engines, (there.run() or {}).get("fingerprint"))

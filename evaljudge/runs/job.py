@@ -38,6 +38,7 @@ from evaljudge.storage import BATCH, Output, Panel, Stage
 
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
+UNTAUGHT = "model nano was taught the prompts of `prompts: nano` alone: set them"
 MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
 
@@ -225,7 +226,7 @@ class Job:
             "texts its scores say nothing, so name a real model for them"
         )
         if self.config.prompts != NANO:
-            yield "model nano was taught the prompts of `prompts: nano` alone: set them"
+            yield UNTAUGHT
 
     def _threshold_cautions(self) -> Iterator[str]:
         """Thresholds above the middle of the scale that an undecided judge passes."""

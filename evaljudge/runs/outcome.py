@@ -34,11 +34,12 @@ ANEW = "`evaljudge report CONFIG` writes the report anew"
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """A run's folder, findings and tables. Notebooks show it as a small table.
+    """A run's folder, findings and tables. Notebooks show its summary and a table.
 
-    The tables are read from the run's files when they are asked for (docs/python.md lists their
+    `findings["systems"]` has the rows of an analysis, and `list(findings)` the names of all. The
+    tables are read from the run's files when they are asked for (docs/python.md lists their
     columns). `columns`: only these are read. The `iter_` methods give a table for each shard, at
-    most 32 documents, for runs that are larger than the memory.
+    most 256 documents, for runs that are larger than the memory.
     """
 
     out: str
@@ -67,12 +68,13 @@ class Outcome:
     def selections(self) -> Rows[Selected]:
         return Rows(self.findings.selections)
 
-    def show(self, doc_id: str, system: str | None = None, **options: Any) -> Any:
+    def show(self, doc_id: str | None = None, system: str | None = None, **options: Any) -> Any:
         """One text with its scores and the evidence of each judge, as `evaljudge show` has it;
-        without a system, all systems with their scores."""
+        without a system, all systems with their scores. By default of the first document."""
         import evaljudge
 
-        return evaljudge.show(self, doc_id, system, **options)
+        doc_id = self.first_document if doc_id is None else doc_id
+        return evaljudge.show(self, doc_id, system, **options)  # type: ignore[arg-type]
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -94,19 +96,17 @@ class Outcome:
             return _joined(*self._tables.scores(columns))
         if columns is not None:
             raise UserError("scores: `wide` has a column for each scorer: leave `columns` out")
-        import pyarrow as pa
-
-        tables = list(self._tables.wide_scores())
-        if not tables:
-            return pa.table({"doc_id": pa.array([], "string"), "system": pa.array([], "string")})
-        return pa.concat_tables(tables, promote_options="default")
+        return _wide(self._tables.wide_scores(with_texts=False))
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]
 
-    def iter_texts(self) -> Iterator[pa.Table]:
+    def texts(self) -> pa.Table:
         """As `scores(wide=True)`, with the reasons for missing scores, the text and its source."""
-        return self._tables.texts()
+        return _wide(self.iter_texts())
+
+    def iter_texts(self) -> Iterator[pa.Table]:
+        return self._tables.wide_scores(with_texts=True)
 
     @property
     def first_document(self) -> str | None:
@@ -185,6 +185,14 @@ def _findings(output: Output, digests: dict[str, str]) -> Findings:
         return read_findings(read)
     except ValueError as error:
         raise UserError(f"{output.uri}: its report cannot be read ({error}): {ANEW}") from None
+
+
+def _wide(tables: Iterator[pa.Table]) -> pa.Table:
+    """Shards may differ in their scorers and axes."""
+    import pyarrow as pa
+
+    no_rows = pa.table({"doc_id": pa.array([], "string"), "system": pa.array([], "string")})
+    return pa.concat_tables([no_rows, *tables], promote_options="default")
 
 
 def _joined(schema: pa.Schema, tables: Iterator[pa.Table]) -> pa.Table:

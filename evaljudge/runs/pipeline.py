@@ -7,6 +7,8 @@ Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spe
 The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
+import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -32,9 +34,9 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
-from evaljudge.runs.binding import bind_and_cut, open_bound
+from evaljudge.runs.binding import bind_and_cut, config_of_run, open_bound
 from evaljudge.runs.cascade import passed_on
-from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
+from evaljudge.runs.job import BOTH, UNTAUGHT, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -43,7 +45,7 @@ from evaljudge.runs.repair import Faulty, left_out, until_whole
 from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
-from evaljudge.settings import AnyPath
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 BY_FILES = (
@@ -129,7 +131,7 @@ def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher)
 
 
 def make_report(
-    given: Given,
+    given: Given | Outcome,
     changes: Sequence[str] = (),
     *,
     watcher: Watcher | None = None,
@@ -137,16 +139,22 @@ def make_report(
     engines: Engines | None = None,
     **settings: Any,
 ) -> Outcome:
-    """The driver's part alone: scores, agreement and selections from the verdicts there are."""
-    config = _config(given, changes, settings)
+    """The driver's part alone: scores, agreement and selections from the verdicts there are. An
+    Outcome or a run's folder will do: `make_report("runs/first", ratings=["sheet.csv"])`."""
+    place = "" if isinstance(given, Mapping | Config) else as_path(given, "config")
+    is_run = os.path.isdir(place) or "://" in place
+    config = _config(config_of_run(place) if is_run else given, changes, settings)
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with _watcher(watcher, progress=progress) as watching, claimed(config.out) as claim:
         held = ClaimedJob(job, watching, claim)
         try:
-            return held.report(output)
+            made = held.report(output)
         except Damaged as error:
-            return held.report(output, damaged=left_out(output, error, watching.warning))
+            made = held.report(output, damaged=left_out(output, error, watching.warning))
+    if isinstance(given, Outcome):  # its folder may be a temporary one, which goes with it
+        weakref.finalize(made, id, given)
+    return made
 
 
 def plan(
@@ -190,6 +198,8 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
         _saying_what_is_kept(job),
         job.executor.check(sizes),
     ):
+        if UNTAUGHT in job.model_cautions:  # its answers may be refused as soon as it is loaded
+            watching.warning(UNTAUGHT)
         held = ClaimedJob(job, watching, claim)
         return until_whole(held.job, partial(work, held), watching.warning)
 

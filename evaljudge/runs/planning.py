@@ -67,7 +67,19 @@ class Plan:
 
     def __repr__(self) -> str:
         sizes, asked = f"documents {self.cases:,}, texts {self.candidates:,}", self.total
-        return f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
+        plan = f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
+        return "\n".join([plan, *(f"foreseen {line}" for line in self.foreseen)])
+
+    @property
+    def foreseen(self) -> list[str]:
+        """`unscored` in lines, each kind of reason with its remedy."""
+        return [f"{name}: {group}" for name, n in self.unscored.items() for group in grouped(n)]
+
+    def foresee(self, name: str, reasons: Iterable[str]) -> None:
+        """Count the reasons that hold whatever the model replies."""
+        for reason in reasons:
+            if all(group.foreseeable for group in grouped({reason: 1})):
+                self.unscored.setdefault(name, Counter())[reason] += 1
 
     @property
     def total(self) -> Tokens:
@@ -98,12 +110,12 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
                 if not plan.is_whole:
                     left = missing(job, output, BOTH)
                     plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
-                passes = job.passes
-                first = next(part for part in passes if "judge" in part.stages)
-                for part in passes:
+                for part in job.passes:
                     work = _remaining(part, output, corpus, plan)
-                    metrics = job.metrics if part is first else ()  # each is foreseen once
-                    await _PassPlan(part, briefs, output, plan).add(work, metrics)
+                    await _PassPlan(part, briefs, output, plan).add(work)
+        for case in corpus if job.metrics else ():
+            for metric in job.metrics:
+                plan.foresee(metric.name, _unmeasurable(metric, case))
         return plan
 
 
@@ -112,7 +124,7 @@ async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     with known_briefs() as briefs:
         for part in job.passes:
             work = ((case, part.stages) for case in cases)
-            await _PassPlan(part, briefs, None, plan).add(work, ())
+            await _PassPlan(part, briefs, None, plan).add(work)
     return plan
 
 
@@ -207,7 +219,7 @@ class _PassPlan:
         self._context = cache(lambda: part.job.engines.describe(part.source).context)
         self._heads, self._blocks = set[int](), set[int]()
 
-    async def add(self, work: Iterable[Work], metrics: Sequence[Metric]) -> None:
+    async def add(self, work: Iterable[Work]) -> None:
         asked: dict[Stage, dict[str, Asked]] = {
             "prepare": {judge.name: Asked() for judge in self._job.judges},
             "judge": {judge.name: Asked() for judge in self._judging},
@@ -217,8 +229,6 @@ class _PassPlan:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-                for metric in metrics:
-                    self._foresee(metric.name, _unmeasurable(metric, case))
         for stage in self._stages:
             self._plan.asked |= {(stage, name): a.tokens for name, a in asked[stage].items()}
 
@@ -248,13 +258,7 @@ class _PassPlan:
             for judge in self._judging:
                 judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
                 unscored = [v.reason for v in judged.verdicts if v.status == "unscored"]
-                self._foresee(judge.name, unscored)
-
-    def _foresee(self, name: str, reasons: Iterable[str]) -> None:
-        """Count the reasons that hold whatever the model replies."""
-        for reason in reasons:
-            if all(group.foreseeable for group in grouped({reason: 1})):
-                self._plan.unscored.setdefault(name, Counter())[reason] += 1
+                self._plan.foresee(judge.name, unscored)
 
     @contextmanager
     def _counted_models(self, case: Case, asked: Mapping[str, Asked]) -> Iterator[Models]:

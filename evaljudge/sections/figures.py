@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Decimal
 from html import escape
 from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Cell, Table
@@ -157,6 +157,14 @@ class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
     (`fit.axis`), but what a part's `repr` leaves out is not. The first list of parts, such as
     the systems of a ranking, has a row for each."""
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> R: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Rows[R]": ...
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return Rows(found) if isinstance(at, slice) else found
 
     def to_pandas(self) -> Any:
         import pandas as pd

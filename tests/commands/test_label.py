@@ -494,7 +494,7 @@ def test_the_command(loop, capsys):
         f"key        {loop.out}/labels/sheet-1.json: who wrote what; keep it from raters",
         f"next       1. people rate on a page: evaljudge view {loop.out} --label '{to}' "
         "--rater NAME; a part is enough",
-        f"           2. evaljudge report CONFIG --set 'ratings=[{to}]'",
+        f"           2. evaljudge report {loop.out} --set 'ratings=[{to}]'",
     ]
 
 

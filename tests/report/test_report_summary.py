@@ -1,5 +1,6 @@
-"""What a run ends with, in thirty lines; what Python and notebooks show of it, in three."""
+"""What a run ends with, in thirty lines, which Python and notebooks show, too."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.analysis.telling import BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, summary
 from evaljudge.report.summary import MOST_LINES
@@ -166,21 +168,46 @@ def test_asks_and_what_the_cache_served(findings):
     assert line == "1,134 times; 75.0% of 2,000 prompt tokens came from the prefix cache"
 
 
-def test_python_shows_three_lines_and_warnings(findings):
+def test_python_shows_what_the_command_prints(findings):
     said = outcome_text(findings, "runs/first").splitlines()
-    assert len(said) == 3 + min(3, len(findings.warnings)) > 3
-    assert said[0].startswith("runs/first: ")
-    assert " on " in said[1]
-    assert said[2] == f"warning: {findings.warnings[0]}"
-    assert said[-1] == "report: runs/first/report/index.html"
+    printed = summary(findings, "runs/first")
+    assert said == [
+        *printed.text.splitlines(), *printed.warnings, *printed.places.splitlines()[:-1]
+    ]  # fmt: skip
+    assert any(line.startswith("unscored   empty text × 5") for line in said)
+    assert f"warning: {findings.warnings[0]}" in said
+    assert said[-1] == "scores     runs/first/scores/"
     assert repr(Outcome("runs/first", findings)) == "\n".join(said)
-    said = outcome_text(replaced(findings, agreement=[]), "runs/first")
-    assert said.splitlines()[1] == "agreement within documents (Spearman): –"
+    low = outcome_text(_everything(), "runs/x").splitlines()
+    assert low[1] == "coverage   4.5% scored: is under the floor of 95%"
+    hidden = 40 - sum(line.startswith("warning: warning number") for line in low)
+    assert f"warning: the report lists {hidden} more" in low
     assert "<table>" not in outcome_html(replaced(findings, agreement=[]), "runs/first")
+
+
+def test_a_table_of_each_judge_also_where_all_its_scores_are_equal():
+    spread = Spread("constant", "fluency", 1.0, 1.0, {}, [BinnedRatings("fluency", [1.0, 2.0], [])])
+    rows = [
+        agreement("sample", "spearman", value, scorer=scorer, axis=axis)
+        for scorer, axis, value in (
+            ("synthetic", "fluency", 0.441),
+            ("synthetic.level", "fluency", 0.441),
+            ("constant", "fluency", None),
+            ("rouge1", "fluency", 0.2),
+            ("rouge1", "tone", 0.3),
+        )
+    ]
+    ranked = [ranking("synthetic", "fluency"), ranking("constant", "fluency")]
+    shown = outcome_html(run(agreement=rows, systems=ranked, spreads=[spread]), "runs/x")
+    assert re.findall("<tr><td>(.+?)</td><td>(.+?)</td><td>(.+?)</td>", shown) == [
+        ("synthetic", "fluency", "0.441 [0.311, 0.551]"),
+        ("constant", "fluency", "–: all scores are equal"),
+        ("rouge1", "fluency", "0.200 [0.070, 0.310]"),
+    ]
 
 
 def test_names_are_text(hostile):
     page = Outcome("<script>x", hostile)._repr_html_()
     assert "<script" not in page
     assert page.count("<tr>") >= 2
-    assert len(repr(Outcome("a\nb", hostile)).splitlines()) == 6
+    assert len(repr(Outcome("a\nb", hostile)).splitlines()) <= MOST_LINES

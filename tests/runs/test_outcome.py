@@ -83,6 +83,11 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert opened.scores().equals(done.scores())
     assert list(opened.findings) == list(opened.findings.keys()) == list(analyses())
     assert "systems" in opened.findings and opened.findings.get("system") is None
+    assert list(opened.findings._ipython_key_completions_()) == list(analyses())
+    some = opened.agreement[1:3]
+    assert list(some.to_pandas()["level"]) == [row.level for row in opened.agreement[1:3]]
+    assert opened.agreement[-1] == list(opened.agreement)[-1]
+    assert repr(opened.show()) == repr(opened.show("test-0-0000"))
     ranked = opened.findings["systems"]
     named = [(row.scorer, row.axis, one.system, one.mean) for row in ranked for one in row.systems]
     columns = ["scorer", "axis", "systems.system", "systems.mean"]
@@ -132,6 +137,14 @@ def test_wide_scores_have_a_row_for_each_candidate(done):
                 name = one["scorer"] if one["axis"] == "*" else f"{one['scorer']}.{one['axis']}"
                 assert row[name] == one["value"]
                 assert row["human.relevance"] == dict(one["ratings"])["relevance"]
+    texts = done.texts()
+    assert texts.select(wide.column_names).equals(wide)
+    assert texts.column_names[len(wide.column_names) :] == ["unscored", "text", "source"]
+    case = next(make_cases(1, 0))
+    first = texts.slice(0, 1).to_pylist()[0]
+    assert (first["text"], first["source"]) == (case["candidates"][0]["text"], case["source"])
+    assert "direct.fluency: no rating in the reply" in first["unscored"]
+    assert sum(table.num_rows for table in done.iter_texts()) == texts.num_rows
     assert done.scores("value").equals(done.scores(["value"]))
     with pytest.raises(UserError, match="leave `columns` out"):
         done.scores(["value"], wide=True)

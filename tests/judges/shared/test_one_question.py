@@ -279,7 +279,8 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     runpy.run_path("try_brevity.py")
-    assert "36 texts, 100.0% scored" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "36 texts of 6 documents" in said and "coverage   100.0% scored" in said
     page = (tmp_path / "runs/tried/report/index.html").read_text()
     assert "knows the small world" not in page  # none was asked
     assert "How probable the model finds each answer, among those offered." in page
