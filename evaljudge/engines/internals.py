@@ -39,7 +39,7 @@ def installed_build() -> str:
         with suppress(metadata.PackageNotFoundError):
             metadata.version(build)
             return build
-    package = Path(__file__).parents[1]
+    package = Path(__file__).resolve().parents[1]
     brought = package / "bundled/cluster"  # of a wheel; a clone has the file itself
     overrides = (brought if brought.is_dir() else package.parent) / ".overrides.txt"
     raise UserError(
