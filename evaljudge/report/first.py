@@ -30,7 +30,7 @@ LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: they lead only where there is no other."""
 MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
-name_line = partial(shortened, longest=24)  # a system's, wherever the page shortens it
+name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
 LITTLE = 0.3  # below it, agreement is called little
 Ticks = Sequence[tuple[float, str]]
 
