@@ -16,7 +16,10 @@ CLUSTER = (
     "docs/*.md", "jobs/**/*.*",
 )  # fmt: skip
 """What `evaljudge files cluster` copies, besides the package itself."""
-NOTE = "*(The pages named here lie in the source distribution, in `docs/`.)*\n\n"
+NOTE = (
+    "*(The pages named here lie in the source distribution, in `docs/`; where evaljudge is\n"
+    "installed, `evaljudge files cluster DIR` copies them.)*\n\n"
+)
 manifest_maker.template = ".packaging/MANIFEST.in"
 
 

@@ -16,6 +16,7 @@ reason, `is the reference`, is counted like others, but it does not count agains
 import re
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -133,6 +134,12 @@ def harmless(text: str) -> str:
     """The text in its lines, without characters that control a terminal or reading direction."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c if c.isprintable() or c == "\n" else one_line(c) or " " for c in plain)
+
+
+def direction(text: str) -> str:
+    """`rtl` where most of its letters are of scripts that are written from right to left."""
+    times = Counter("" if text.isascii() else map(unicodedata.bidirectional, text))
+    return "rtl" if times["R"] + times["AL"] > times["L"] else "ltr"
 
 
 def listed(given: str | Sequence[str]) -> Sequence[str]:

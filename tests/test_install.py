@@ -52,6 +52,11 @@ for changes in json.loads(sys.argv[2]):
         planned = planned_text(changed, engines=ScriptedEngines()).splitlines()
         assert [line for line in planned if line.endswith(str(error))] == planned[:1], planned
         print(planned[0].removeprefix("error: "))
+from evaljudge.engines.internals import installed_build
+try:
+    installed_build()
+except evaljudge.UserError as error:
+    print(error)
 main(["files", "cluster", "new"])
 """
 
@@ -111,7 +116,12 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
         [sys.executable, "-S", "-c", IN_THE_SMALLEST, *given], cwd=tmp_path,
         env=smallest(folder) | here, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout.splitlines() == [NO_BOTO3, *refused], done.stderr
+    *said, no_engine = done.stdout.splitlines()
+    assert said == [NO_BOTO3, *refused], done.stderr
+    cuda, cpu = (line.split() for line in re.findall(r"`(uv pip install [^`]+)`", no_engine))
+    assert cuda[-1] == "'evaljudge[gpu]'" and cpu[-1] == "'evaljudge[cpu]'"
+    assert cpu[3:5] == ["--torch-backend=cpu", "--overrides"]
+    assert Path(cpu[5]).read_text() == (ROOT / ".overrides.txt").read_text()
     assert done.stderr.splitlines()[-1].startswith("evaljudge: files cluster: ")
     assert done.returncode == 2  # in a clone, which has these files
 
@@ -164,6 +174,9 @@ def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel):
     [metadata] = wheel.glob("*.dist-info/METADATA")
     head, _, page = metadata.read_text().partition("\n\n")
     assert page.startswith("# evaljudge\n")
+    assert "`evaljudge files cluster DIR` copies them" in page[:800]
+    brought = wheel / "evaljudge/bundled/cluster/.overrides.txt"  # the message on a missing engine
+    assert brought.read_text() == (ROOT / ".overrides.txt").read_text()
     assert len(page) > len((ROOT / "README.md").read_text()) / 2
     assert [link for link in re.findall(r"\]\(([^)]*)\)", page) if link[:8] != "https://"] == []
     assert "Author: the evaljudge authors" in head

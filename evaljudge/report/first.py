@@ -11,6 +11,7 @@ interval is widened for that choice. Places of dots are from 0 to 1: pictures.ht
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import floor, log10
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -29,7 +30,7 @@ LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: they lead only where there is no other."""
 MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
-LONGEST_NAME = 40
+name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
 LITTLE = 0.3  # below it, agreement is called little
 Ticks = Sequence[tuple[float, str]]
 
@@ -154,7 +155,7 @@ def _list_of(**wanted: str) -> str:
 
 
 def _sentence(row: SystemRanking) -> str:
-    first, name = row.systems[0], shortened(row.systems[0].system, LONGEST_NAME)
+    first, name = row.systems[0], name_line(row.systems[0].system)
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
         return f"There is only one system, {name}: {mean}."
@@ -173,7 +174,7 @@ def _sentence(row: SystemRanking) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    named = ", ".join(shortened(name, LONGEST_NAME) for name in names[:MOST_NAMED])
+    named = ", ".join(map(name_line, names[:MOST_NAMED]))
     hidden = len(names) - MOST_NAMED
     return f"{named} and {hidden} more" if hidden > 0 else named
 
@@ -358,6 +359,5 @@ def missing(findings: Findings) -> list[dict[str, Any]]:
 
 def coverage_class(findings: Findings) -> str:
     """How the page colours the coverage: as good only where a floor was set and is reached."""
-    if not findings.floor_passed:
-        return "failed"
-    return "passed" if findings.coverage_floor else ""
+    reached = "passed" if findings.coverage_floor else ""
+    return reached if findings.floor_passed else "failed"

@@ -59,6 +59,7 @@ def floor_line(findings: Findings) -> str:
 
 def facts(findings: Findings) -> dict[str, str]:
     facts = {
+        "Time": findings.when,
         "Task": findings.task,
         "Corpus": findings.corpus,
         "Judge model": findings.model,

@@ -368,7 +368,7 @@ function line(row, begins) {
   const [scores, others, ratings, apart, doubts] = [list.scores, list.others, list.ratings, list.apart, list.doubts]
     .map((values, at) => (values ? fixed(values[row], at === 2 && Number.isInteger(values[row]) ? 0 : list.decimals[at]) : "–"));
   const cells = [
-    [systemOf(row), "system"],
+    [data.short[list.systems[row]], "system"],
     reason >= 0 ? [`unscored: ${data.reasons[reason]}`, "reason"] : [scores, "number"],
     ...(data.other ? [[others, "number"]] : []),
     [ratings, "number"],
@@ -376,7 +376,7 @@ function line(row, begins) {
     [doubts, "number"],
     [begins],
   ].map(([text, className = ""]) => make("td", text, { className }));
-  cells[0].title = harmless(systemOf(row));  // where it is cut
+  cells[0].title = harmless(systemOf(row));
   const made = make("tr");
   made.append(head, ...cells);
   made.addEventListener("click", (event) => { if (!event.target.closest("a")) location.hash = link.hash; });
@@ -418,7 +418,8 @@ function drawMatrix() {
   const which = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first`);
   $("matrix-of").replaceChildren(which, ...prose(`${elsewhere()}.`));
   const table = $("matrix").querySelector("table");
-  table.tHead.rows[0].replaceChildren(...["document", ...systems.map((system) => data.systems[system])].map((name) => make("th", name, { scope: "col" })));
+  table.tHead.rows[0].replaceChildren(make("th", "document", { scope: "col" }),
+    ...systems.map((system) => make("th", data.short[system], { scope: "col", title: harmless(data.systems[system]) })));
   table.tBodies[0].replaceChildren(...body);
 }
 

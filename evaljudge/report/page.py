@@ -11,7 +11,7 @@ its evidence, as HTML from a template that escapes every word of the corpus.
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -26,7 +26,7 @@ from evaljudge.analysis.telling import BINS
 from evaljudge.records import ANY_AXIS, Candidate, Critique, Document, Score
 from evaljudge.report import first, lines, pictures
 from evaljudge.sections import Section, View, figures
-from evaljudge.text import LONG, harmless, one_line, shortened
+from evaljudge.text import LONG, direction, harmless, one_line
 
 BEGINNING = 100  # characters of a text in the list
 
@@ -187,31 +187,23 @@ def _page(
     data: Mapping[str, Any],
     more: Sequence[Section] = (),
 ) -> str:
-    data = {**data, "lead": first.lead(findings)}
+    short = list(map(first.name_line, data.get("systems", ())))
+    data = {**data, "lead": first.lead(findings), "short": short}
     shown = [*more, *sections(findings)]
-    made: str = (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            findings=findings,
-            first=first,
-            answers=first.answers(findings),
-            strips=pictures.all_strips(findings),
-            sampled=pictures.sampled_line(findings.spreads),
-            people=list(pictures.people_pictures(findings)),
-            heat=pictures.heat_maps(findings),
-            texts=bodies,
-            levels=agreement.levels(findings),
-            is_open="",
-            sections=shown,
-            drawn=pictures.of_sections(shown),
-            words=agreement,
-            lines=lines,
-            figures=figures,
-            **frame(data),
-        )
+    template = environment().get_template("page.html.j2")
+    made = template.render(
+        findings=findings,
+        first=first,
+        drawings=pictures,
+        texts=bodies,
+        sections=shown,
+        drawn=pictures.of_sections(shown),
+        words=agreement,
+        lines=lines,
+        figures=figures,
+        **frame(data),
     )
-    return made
+    return str(made)
 
 
 def frame(data: Any = NO_DATA) -> dict[str, Any]:
@@ -246,20 +238,14 @@ def text_html(text: PageText, prompts: Prompts) -> Markup:
     for score in text.scores:
         by_scorer.setdefault(score.scorer, {})[score.axis] = score
     signatures = {score.scorer: score.signature for score in text.scores if score.signature}
-    chosen: dict[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
-        "all prompts": list,
-        "first prompts": first_of_each,
-        "no prompts": lambda _: (),
-    }
+    chosen = {"all prompts": list, "first prompts": first_of_each}.get(prompts, lambda _: ())
     body = environment().get_template("text.html.j2").module.body
-    made: Markup = body(text, axes, by_scorer, signatures, figures, _view_html, chosen[prompts])
-    return made
+    return Markup(body(text, axes, by_scorer, signatures, figures, _view_html, chosen))
 
 
 def _view_html(view: View) -> Markup:
     macros = _macros(view.template)
-    shown: Markup = macros.legend() + macros.text(view.text)
-    return shown
+    return Markup(macros.legend() + macros.text(view.text))
 
 
 @cache
@@ -275,8 +261,8 @@ def environment() -> Any:
     )
     made.filters |= {
         "line": one_line,
-        "short_line": lambda text: shortened(text, 20),
-        "name_line": lambda text: shortened(text, 30),
+        "name_line": first.name_line,
+        "direction": direction,
         "long_line": lambda text: one_line(text, LONG),
         "harmless": harmless,
         "axis_name": figures.axis_name,

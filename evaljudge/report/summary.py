@@ -39,9 +39,9 @@ MOST_REASONS, MOST_WARNINGS = 3, 6
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
-_OUTER_LINES = 8
-"""What was scored; coverage; an empty line; where the report and the scores lie; `show`; `--full`;
-coverage again, if it is under the floor."""
+_OUTER_LINES = 9
+"""What was scored; coverage; when; an empty line; where the report and the scores lie; `show`;
+`--full`; coverage again, if it is under the floor."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,8 @@ def _scored(findings: Findings) -> Iterator[str]:
     on = f" on {counted(len(axes), 'axis', 'axes')}" if axes else ""
     yield f"scored     {texts} of {documents}{on}, by {one_line(whom)}"
     yield f"coverage   {floor_line(findings)}"
+    if findings.when:
+        yield f"time       {one_line(findings.when)}"
 
 
 def _places(out: str, doc_id: str | None) -> Iterator[str]:
@@ -261,7 +263,6 @@ def _why_none(findings: Findings, rule: Selected) -> str:
 def _warnings(findings: Findings) -> _Part:
     """They come in the order of how serious they are (see `findings_of` in runs/reporting.py)."""
     rows = [f"warning: {one_line(warning, LONG)}" for warning in findings.warnings]
-
     return _Part(
         [], rows, lambda n: f"warning: the report lists {count(n)} more" if n else "", MOST_WARNINGS
     )

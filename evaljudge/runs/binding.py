@@ -155,6 +155,10 @@ def open_bound(job: Job) -> Output:
     return output
 
 
+def utc_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
     name = BUNDLED + uuid.uuid4().hex[:8]  # never that of a run whose briefs are still there
     bound: dict[str, Any] = {"id": name, "state": "begun"}
@@ -162,7 +166,7 @@ def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
     if job.panel_ends:
         bound["panels"] = job.panel_ends
     output.try_briefs()
-    output.bind(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    output.bind(bound | {"begun": utc_now()})
     return bound
 
 

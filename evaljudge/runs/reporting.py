@@ -31,6 +31,7 @@ from evaljudge.reasons import DAMAGED_FILE, grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report import page, write_report
 from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
+from evaljudge.runs.binding import utc_now
 from evaljudge.runs.job import BOTH, FoundModel, Job, required
 from evaljudge.runs.repair import Faulty, left_out_warning
 from evaljudge.runs.shown import shown_texts
@@ -184,6 +185,8 @@ def findings_of(
         | by_scorer(lines),
         tokens=accounts.tokens,
         **in_order(warned, warned_of(run, rows)),
+        begun=(output.run() or {}).get("begun", ""),
+        ended=utc_now(),
         price=job.price,
         judged=all_judges(by_judge),
         combined=list(job.combined),
@@ -299,7 +302,7 @@ def write_run(
     bound |= {
         "briefs": job.config.briefs,
         "state": "done" if is_whole and findings else state,
-        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "ended": findings.ended if findings else utc_now(),
         "versions": {"evaljudge": evaljudge.__version__, **engine}
         | {name: metadata.version(name) for name in LIBRARIES if find_spec(name)},
         "counts": {

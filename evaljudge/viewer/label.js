@@ -31,11 +31,8 @@ function progress() {
 function show(to) {
   at = Math.min(Math.max(to, 0), data.texts.length - 1);
   const one = data.texts[at];
-  $("text").textContent = one.text;
-  for (const part of ["source", "context"]) {
-    $(part).textContent = one[part];
-    $(`has-${part}`).hidden = !one[part];
-  }
+  for (const part of ["text", "source", "context"]) Object.assign($(part), { textContent: one[part], dir: one.directions[part] });
+  for (const part of ["source", "context"]) $(`has-${part}`).hidden = !one[part];
   $("previous").disabled = at === 0;
   $("next").disabled = at === data.texts.length - 1;
   $("ratings").replaceChildren(...data.axes.map((axis, place) => group(axis, place, one)));

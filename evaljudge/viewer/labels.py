@@ -19,7 +19,7 @@ from evaljudge.corpora.sheets import JSONL, jsonl_rows, sheet
 from evaljudge.errors import UserError
 from evaljudge.report.page import environment, file_text, parts
 from evaljudge.storage import Place, to_write
-from evaljudge.text import LONG, harmless, one_line
+from evaljudge.text import LONG, direction, harmless, one_line
 from evaljudge.viewer.server import HTML, Given, Refused, Response, Site, as_json
 
 BESIDE = (LABEL, "source", "context", "text", RATER, NOTE)
@@ -105,7 +105,8 @@ class LabelSheet:
             row = self._own_row(rows)
             words = {part: harmless(row.get(part) or "") for part in SHOWN}
             given = {name: row.get(name) for name in (*self.axes, NOTE)}
-            texts.append({"label": label, "ratings": given} | words)
+            directions = {part: direction(words[part]) for part in SHOWN}
+            texts.append({"label": label, "ratings": given, "directions": directions} | words)
         about = {name: one_line(described.get(name, ""), LONG) for name in self.axes}
         return {
             "axes": [{"name": a, "shown": one_line(a), "about": about[a]} for a in self.axes],

@@ -6,12 +6,12 @@ index.column("score:3")  ->  bytes: a float32 for each text, NaN where it is uns
 
 Several runs beside each other, in the order in which they were named: the trend of each mean.
 
-trend({"runs/may": findings, "runs/june": …, "runs/july": …})  ->  [Section("Trend", …)]
+trend([(scored_run("runs/may"), findings), …])  ->  [Section("Trend", …)]
 """
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from evaljudge.agreement.rated import Key, Text
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.ratings import kept_ratings
+from evaljudge.analysis.run_differences import apart
 from evaljudge.analysis.run_scores import (
     RunScores,
     ScoredRun,
@@ -33,7 +34,7 @@ from evaljudge.analysis.run_scores import (
 from evaljudge.analysis.telling import disagreement
 from evaljudge.decisions.systems import RankedSystem
 from evaljudge.records import ANY_AXIS, Case
-from evaljudge.report.first import headlines
+from evaljudge.report.first import headlines, name_line
 from evaljudge.report.page import beginning, page, spread_data, text_html
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
@@ -81,12 +82,9 @@ class RunIndex(RunScores):
                 raise LookupError(name)
             case "rating":
                 column = self.human[self.axes[number]]
-            case "score":
-                column = self.scores[self.scales[number]]
-            case "reason":
-                column = self.unscored[self.scales[number]]
-            case "doubt":
-                column = self.doubts[self.scales[number]]
+            case "score" | "reason" | "doubt":
+                columns = {"score": self.scores, "doubt": self.doubts}.get(kind, self.unscored)
+                column = columns[self.scales[number]]
             case "disagreement":
                 scale, on = self.scales[number], self.axes[axis]
                 if scale[1] not in (on, ANY_AXIS):  # the scorer's own, unless it has none
@@ -151,8 +149,7 @@ class RunIndex(RunScores):
 
     def _differing(self, key: Key) -> int:
         mine, theirs = self.scores[key], self._theirs(key)
-        finite = np.isfinite(mine), np.isfinite(theirs)
-        differ = (finite[0] != finite[1]) | (finite[0] & finite[1] & (mine != theirs))
+        differ = (mine != theirs) & ~(np.isnan(mine) & np.isnan(theirs))
         return int((differ & (self._rows >= 0)).sum())
 
 
@@ -177,6 +174,7 @@ class RunSite:
             "token": self.site.token,
             "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in index.scales],
             "systems": index.systems,
+            "short": list(map(name_line, index.systems)),
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,
@@ -228,12 +226,10 @@ class RunSite:
     def search(self, given: Given) -> Response:
         import pyarrow.compute as pc
 
-        matches = None
-        for word in given["words"].lower().split():
-            has = pc.match_substring(self._words, word)
-            matches = has if matches is None else pc.and_(matches, has)
-        if matches is None:
+        has = [pc.match_substring(self._words, word) for word in given["words"].lower().split()]
+        if not has:
             raise Refused("no word to look for")
+        matches = reduce(pc.and_, has)
         return Response(matches.to_numpy(zero_copy_only=False).astype(np.uint8).tobytes(), BYTES)
 
     @cached_property
@@ -265,17 +261,25 @@ READING = (
 )
 
 
-def trend(runs: Mapping[str, Findings]) -> Iterator[Section]:
-    """For the scorers of the first run's first screen."""
-    for headline in headlines(next(iter(runs.values()))):
+def trend(given: Sequence[tuple[ScoredRun, Findings]]) -> Iterator[Section]:
+    """For the scorers of the first run's first screen. Runs whose scale or documents are not those
+    of the first are marked, and no line joins them to it."""
+    runs = {run.out: findings for run, findings in given}
+    reasons = {run.out: apart(given[0][0], run) for run, _ in given[1:]}
+    for headline in headlines(given[0][1]):
         scale = headline.ranking.scorer, headline.ranking.axis
+        keys = "", scale[0].partition("#")[0]
+        why = {n: [of[key] for key in keys if key in of] for n, of in reasons.items()}
+        marks = {n: f", {texts[-1].partition(' (')[0]}" for n, texts in why.items() if texts}
+        notes = [f"No line joins {n} to the first run: {'; '.join(why[n])}." for n in marks]
         means: dict[str, dict[str, RankedSystem]] = {}
         for name, findings in runs.items():
             for row in findings["systems"]:
                 for system in row.systems if (row.scorer, row.axis) == scale else ():
                     means.setdefault(system.system, {})[name] = system
         title = f"{scale[0]}, {axis_name(scale[1])}"
-        cells = [[system, *(_figure(of.get(n)) for n in runs)] for system, of in means.items()]
+        figure = partial(_figure, marks)
+        cells = [[system, *(figure(n, of.get(n)) for n in runs)] for system, of in means.items()]
         table = Table(title, ["system", *runs], cells, "l" + "r" * len(runs))
         all_means = [mean for of in means.values() for mean in of.values()]
         least = min(s.mean if s.low is None else s.low for s in all_means)
@@ -283,12 +287,15 @@ def trend(runs: Mapping[str, Findings]) -> Iterator[Section]:
         edge = (most - least) * 0.1 or 0.5
         pictures = []
         for system, of in means.items():
-            first = next(iter(of.values())).mean
-            dots = [BarRow(n, s.mean, _figure(s), s.low, s.high, first) for n, s in of.items()]
-            ends = least - edge, most + edge
-            pictures.append(Bars("Trend", f"{system}: {title}", READING, dots, *ends, True))
-        yield Section("Trend", [ABOUT], [table], (), pictures)
+            base = next((s.mean for n, s in of.items() if n not in marks), None)
+            dots = [
+                BarRow(n, s.mean, figure(n, s), s.low, s.high, None if n in marks else base)
+                for n, s in of.items()
+            ]
+            reading, ends = " ".join([READING, *notes]), (least - edge, most + edge)
+            pictures.append(Bars("Trend", f"{system}: {title}", reading, dots, *ends, True))
+        yield Section("Trend", [ABOUT], [table], notes, pictures)
 
 
-def _figure(mean: RankedSystem | None) -> str:
-    return NONE if mean is None else bracketed(mean.mean, mean.low, mean.high)
+def _figure(marks: Mapping[str, str], run: str, mean: RankedSystem | None) -> str:
+    return f"{bracketed(mean.mean, mean.low, mean.high)}{marks.get(run, '')}" if mean else NONE

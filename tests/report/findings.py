@@ -53,6 +53,8 @@ def made(**more: Any) -> Findings:
         "run": "first",
         "task": "summary",
         "corpus": "data/cases.jsonl",
+        "begun": "2026-11-27T22:36:37Z",
+        "ended": "2026-11-28T02:54:24Z",
         "model": "Qwen/Qwen3-8B@9c925d64",
         "writer": "Qwen/Qwen3-8B@9c925d64",
         "cases": 100,

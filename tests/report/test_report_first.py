@@ -186,9 +186,10 @@ def test_a_length_does_not_lead_a_run_without_ratings():
 def test_long_names_are_cut_in_the_middle():
     names = [f"organisation/a-very-long-name-of-a-model-{n}-awq" for n in range(3)]
     (found,) = answers(made(systems=[ranked("synthetic", ALIKE, systems=names)]))
-    assert shortened(names[1], 20) == "organi…a-model-1-awq"
+    assert shortened(names[1], 22) == "organis…-a-model-1-awq"
     text = page(made(systems=[ranked("synthetic", DISTINCT, systems=names)]))
-    assert f"{shortened(names[0], 40)} has the highest mean" in text
+    assert f"{shortened(names[0], 22)} has the highest mean" in text
+    assert text.count(f"<bdi>{shortened(names[0], 22)}</bdi>") == 1  # beside its dot
     assert f'title="{names[2]}: ' in text
     assert found.hidden == 0
 

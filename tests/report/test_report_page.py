@@ -65,6 +65,29 @@ def test_headings_and_tables_hold_the_findings(with_statistics, snapshot):
     snapshot(told)
 
 
+def test_the_head_and_the_title_say_when_the_run_was(findings):
+    text = page(findings)
+    when = "2026-11-27 22:36 to 2026-11-28 02:54 UTC"
+    assert f"<title>first, {when} – evaljudge report</title>" in text
+    assert f"<bdi>{when}</bdi></p>\n</header>" in text
+    assert replace(findings, ended="2026-11-27T22:54:24Z").when == "2026-11-27 22:36 to 22:54 UTC"
+    assert replace(findings, begun="").when == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("مرحبا بكم. The river rose after two days of rain.", "ltr"),
+        ("The مرحبا بكم في المدينة القديمة", "rtl"),
+        ("שלום (2026)", "rtl"),
+        ("123 – 雨", "ltr"),
+    ],
+)
+def test_most_letters_of_a_text_give_its_direction(findings, text, way):
+    shown = page(findings, [PageText(Document("d", text), Candidate("A", text), [])])
+    assert shown.count(f'dir="{way}">{text}') == 2  # the text and its source
+
+
 def test_floors_and_divisions(findings):
     assert '<p class="share passed">99.9% scored: reaches the floor of 95%</p>' in page(findings)
     under = replaced(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])

@@ -139,7 +139,7 @@ def test_what_a_run_ends_with_in_thirty_lines(of, columns, monkeypatch, snapshot
 
 def test_what_has_no_room_is_counted_and_is_there_in_full():
     said = lines(_everything())
-    assert len(said) == 30
+    assert 29 <= len(said) <= 30  # an axis takes two lines
     axes = sum(line.startswith("axis ") for line in said)
     left = [int(line.split()[1]) for line in said if line.endswith("more axes")]
     assert axes + sum(left) == 30

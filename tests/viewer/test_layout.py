@@ -95,6 +95,29 @@ def test_a_phone_shows_all_without_moving_sideways_in_letters_that_can_be_read(l
         assert page.locator("dialog .picture").evaluate_all(TOO_WIDE, PHONE["width"]) == []
 
 
+def test_the_letters_of_significance_are_whole_on_screen_and_on_paper(outcome, browser):
+    letters = ("abcd", "a", "abcdefghijkl")
+    names = ("A", "north", "a-system-with-a-long-name")
+    systems = [
+        RankedSystem(name, 3.0, 2.0, 4.0, 36, letter)
+        for name, letter in zip(names, letters, strict=True)
+    ]
+    row = replace(ranking("fluency"), systems=systems)
+    found = replace(outcome.findings, rows={**outcome.findings.rows, "systems": [row]})
+    cut = "all => all.filter((one) => one.scrollWidth > one.clientWidth).map((o) => o.textContent)"
+    with looking(replace(outcome, findings=found)) as link, opened(browser, link) as page:
+        for size, media in ((SCREEN, "screen"), (PHONE, "screen"), (SCREEN, "print")):
+            shown(page, size)
+            page.emulate_media(media=media)
+            spans = page.locator(".dot .letters")
+            assert tuple(spans.all_text_contents()) == letters
+            assert spans.evaluate_all(cut) == []
+            lefts = page.locator(".dot svg").evaluate_all(
+                "all => all.map((one) => [one.getBoundingClientRect().left, one.clientWidth])"
+            )
+            assert lefts[0][1] > 100 and lefts == [lefts[0]] * 3  # on one scale
+
+
 def sheets(page: Any) -> list[tuple[float, float]]:
     """Width and height of each page, in points."""
     found = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", page.pdf(format="A4"))

@@ -12,7 +12,8 @@ from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
-from evaljudge.viewer.site import RunIndex
+from evaljudge.runs.outcome import open_run
+from evaljudge.viewer.site import RunIndex, trend
 from tests.viewer.pages import make_run
 
 JUDGES: dict[str, Any] = {"judges": {"geval": {}}, "view": 20}
@@ -100,3 +101,32 @@ def test_a_port_that_is_taken_is_said(first):
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=f"--port {port}: nothing can be served there"):
             viewing(ViewOptions(first.out, port=port)).__enter__()
+
+
+def test_no_line_joins_runs_of_other_scales_or_documents(tmp_path):
+    def made(name: str, levels: int, more: str = "") -> str:
+        judges = {"synthetic": {"levels": levels}}
+        return make_run(tmp_path, name, more, judges=judges, select=[]).out
+
+    outs = [made("may", 5), made("june", 5), made("july", 3), made("other", 5, " Elsewhere")]
+    runs = [(scored_run(out), open_run(out).findings) for out in outs]
+    (section, *_) = trend(runs)
+    marks = ["", "", ", the scale differs", ", other documents"]
+    (shown,) = [table for table in section.tables if table.title == "synthetic, fluency"]
+    cells = next(row for row in shown.rows if row[0] == "A")[1:]
+    assert [str(cell).partition("]")[2] for cell in cells[:3]] == marks[:3]
+    elsewhere = next(row for row in shown.rows if row[0] == "A Elsewhere")[1:]
+    assert str(elsewhere[3]).endswith(marks[3])
+    picture = next(one for one in section.pictures if one.title == "A: synthetic, fluency")
+    first = picture.rows[0].value
+    assert [row.other for row in picture.rows] == [first, first, None]
+    said = (
+        f"No line joins {outs[2]} to the first run: the scale differs (`levels` 5 and 3): compare "
+        "synthetic.ordinal instead.",
+        f"No line joins {outs[3]} to the first run: other documents.",
+    )
+    assert list(section.notes) == list(said)
+    assert picture.reading.endswith(" ".join(said))
+    page = made_site(ViewOptions(outs[0], beside=outs[1:])).reads["/"]({}).content.decode()
+    drawn = page[page.index("<h4><bdi>A: synthetic, fluency") :].partition("</figure>")[0]
+    assert (drawn.count("<circle"), drawn.count('class="way"')) == (5, 2)
