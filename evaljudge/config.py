@@ -20,7 +20,7 @@ from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, absent, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.model.counting import LOW_MASS
@@ -30,6 +30,7 @@ from evaljudge.settings import (
     Settings,
     as_path,
     as_plain,
+    formed,
     read_settings,
     read_yaml,
     refuse_unplain,
@@ -56,11 +57,13 @@ def _each_once(names: list[str]) -> list[str]:
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
-Choice = Annotated[str, Field(pattern=r"^!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))$")]
+_LABEL = r"!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))"
+Choice = Annotated[str, formed(_LABEL, "a label such as spot, !spot or in(L4, L40S)")]
 Selector = Annotated[dict[Name, Choice], Field(min_length=1)]
 """Labels that a machine has, by Ray's rules: `spot`, `!spot`, `in(L4, L40S)`, `!in(T4)`."""
 Amount = Annotated[float, Field(ge=0)]
-Money = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d+(\.\d+)?( [A-Z]{3})?$")]
+_AMOUNT = formed(r"\d+(\.\d+)?( [A-Z]{3})?", "an amount such as 20 or 20 USD")
+Money = Annotated[str, BeforeValidator(str), _AMOUNT]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
@@ -186,7 +189,7 @@ class WorkersConfig(Settings):
     price_per_gpu_hour: Amount = 0
     price_per_worker_hour: Amount = 0
     """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    currency: Annotated[str, formed(r"[A-Z]{3}", "three capital letters")] = "USD"
 
     @field_validator("gpus")
     @classmethod
@@ -568,9 +571,11 @@ def _read_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"{file}: no such configuration") from None
+        raise absent(str(file), "no such configuration") from None
     except IsADirectoryError:
-        raise UserError(f"{file}: is a folder: name the YAML file of a configuration") from None
+        kept = " (that of its run is kept in run.json)" if (file / "run.json").is_file() else ""
+        said = f"is a folder: name the YAML file of a configuration{kept}"
+        raise UserError(f"{file}: {said}") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

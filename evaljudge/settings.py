@@ -10,14 +10,16 @@ in YAML is read as the text that it is written as.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar, get_origin
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     ValidationError,
@@ -82,6 +84,17 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.composer.ComposerError(None, None, again, key.start_mark)
             lines[key.value] = key.start_mark.line + 1
         return node
+
+
+def formed(pattern: str, form: str) -> AfterValidator:
+    """For a text of this form, which a message names in words."""
+
+    def checked(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{SHOULD_BE}{form}")
+        return text
+
+    return AfterValidator(checked)
 
 
 def read_yaml(text: str, where: str | Path) -> Any:
@@ -179,8 +192,12 @@ def _complaint(
     *around, last = mistake["loc"] or ("",)
     model = _model_at(kind, around)
     if mistake["type"] == "extra_forbidden" and model:
-        inner = {name: _model_at(model, [name]) for name in model.model_fields}
-        homes = [n for n, at in inner.items() if at and at is not model and last in at.model_fields]
+        inner = {n: _leaves(f.annotation, (dict, list)) for n, f in model.model_fields.items()}
+        homes = [
+            name
+            for name, kinds in inner.items()
+            if any(_is_settings(kind) and last in kind.model_fields for kind in kinds)
+        ]
         text = unknown("key", key[-1], model.known_keys())
         home = f"{homes[0]}.{last}" if homes else model.homes.get(str(last))
         if home:  # it stands one level too high
@@ -206,13 +223,14 @@ def _model_at(kind: Any, path: Sequence[int | str]) -> type[Settings] | None:
     return kind if _is_settings(kind) else None
 
 
-def _is_settings(kind: Any) -> bool:
+def _is_settings(kind: Any) -> TypeGuard[type[Settings]]:
     return isinstance(kind, type) and issubclass(kind, Settings)
 
 
-def _leaves(annotation: Any) -> list[type]:
-    """The types that an annotation is made of: int and str of `list[int] | str`."""
+def _leaves(annotation: Any, closed: Sequence[type] = ()) -> list[type]:
+    """The types that an annotation is made of: int and str of `list[int] | str`; not what is in
+    those that are `closed`."""
     parts = getattr(annotation, "__args__", ())
-    if parts:
-        return [leaf for part in parts for leaf in _leaves(part)]
+    if parts and get_origin(annotation) not in closed:
+        return [leaf for part in parts for leaf in _leaves(part, closed)]
     return [annotation] if isinstance(annotation, type) else []

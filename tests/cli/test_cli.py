@@ -95,6 +95,35 @@ def test_how_a_command_is_not_called(words, said, capsys):
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *((f"{words} c1.yaml {rest}", "c1.yaml: is a configuration: name the folder of its run, "
+           "which is its `out` (runs/t1)")
+          for words, rest in (("show", "--doc d"), ("export", "csv --to x.csv"), ("diff", "x"),
+                              ("check", ""), ("why", "--worst 1"), ("label", "--to x.csv"),
+                              ("view", ""), ("agree", ""), ("calibrate", ""))),
+        ("show texts.csv --doc d", "texts.csv: is a file: name a folder (that of a run is the "
+         "`out` of its configuration)"),
+        ("show runs/t2 --doc d", "runs/t2: no run lies here"),
+        ("show run --doc d", "run: no run lies here: did you mean runs?"),
+        ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
+        ("run runs", "runs: is a folder: name the YAML file of a configuration"),
+        ("report runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
+         "its run is kept in run.json)"),
+        ("init --corpus text.csv --model m --task summary",
+         "text.csv: no such file or folder: did you mean texts.csv?"),
+    ],
+)  # fmt: skip
+def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs/t1").mkdir(parents=True)
+    (tmp_path / "runs/t1/run.json").write_text("{}")
+    (tmp_path / "c1.yaml").write_text('corpus: texts.csv\n"out": "runs/t1"\n')
+    (tmp_path / "texts.csv").write_text("source,text\n")
+    assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
 def test_a_job_s_own_folder_is_no_place_for_a_run(said, monkeypatch):
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
     assert "out: runs/first lies in the job's own folder" in said(out="runs/first")
