@@ -30,7 +30,6 @@ from evaljudge.settings import (
     Settings,
     as_path,
     as_plain,
-    formed,
     read_settings,
     read_yaml,
     refuse_unplain,
@@ -57,13 +56,11 @@ def _each_once(names: list[str]) -> list[str]:
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
-_LABEL = r"!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))"
-Choice = Annotated[str, formed(_LABEL, "a label such as spot, !spot or in(L4, L40S)")]
+Choice = Annotated[str, Field(pattern=r"^!?([\w.-]+|in\([\w.-]+(, ?[\w.-]+)*\))$")]
 Selector = Annotated[dict[Name, Choice], Field(min_length=1)]
 """Labels that a machine has, by Ray's rules: `spot`, `!spot`, `in(L4, L40S)`, `!in(T4)`."""
 Amount = Annotated[float, Field(ge=0)]
-_AMOUNT = formed(r"\d+(\.\d+)?( [A-Z]{3})?", "an amount such as 20 or 20 USD")
-Money = Annotated[str, BeforeValidator(str), _AMOUNT]
+Money = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d+(\.\d+)?( [A-Z]{3})?$")]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
@@ -189,7 +186,8 @@ class WorkersConfig(Settings):
     price_per_gpu_hour: Amount = 0
     price_per_worker_hour: Amount = 0
     """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
-    currency: Annotated[str, formed(r"[A-Z]{3}", "three capital letters")] = "USD"
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    """Three capital letters."""
 
     @field_validator("gpus")
     @classmethod

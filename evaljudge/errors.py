@@ -46,6 +46,8 @@ _PYDANTIC = re.compile(r"^(Value error, |\w+ (?=should))")
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
+    declared: Any = None  # the class of the settings, where one of them is refused
+
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython, and so a notebook, shows in place of a traceback."""
         return [f"UserError: {self}"]

@@ -27,7 +27,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, field_validator
+from pydantic import AfterValidator, ConfigDict, StringConstraints, field_validator
 
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import clean
@@ -37,7 +37,7 @@ from evaljudge.identity import brief_key
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.records import Brief, Document
-from evaljudge.settings import Settings, formed, read_settings
+from evaljudge.settings import Settings, read_settings
 from evaljudge.storage import Index, Output, Panel, Shard, ahead, index_on_disk, panels_of, to_write
 from evaljudge.text import shown
 
@@ -51,7 +51,7 @@ Paths = Mapping[str, str]
 
 
 Words = Annotated[str, AfterValidator(clean)]
-Named = Annotated[Words, formed(r"(?s).*\S.*", "a text that is not blank")]
+Named = Annotated[Words, StringConstraints(pattern=r"\S")]
 
 
 class ReferenceRow(Settings):

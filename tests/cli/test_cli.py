@@ -88,9 +88,15 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
         ("--nope", "No such option: --nope (see `evaljudge --help`)"),
         ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
         ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
+        ("init a.csv", "Got unexpected extra argument(s) (a.csv). Did you mean `evaljudge init "
+         "--corpus a.csv`? (see `evaljudge init --help`)"),
+        ("show run d17", "Got unexpected extra argument(s) (d17). Did you mean `evaljudge show "
+         "--doc d17`? (see `evaljudge show --help`)"),
+        ("check a b", "Got unexpected extra argument(s) (b) (see `evaljudge check --help`)"),
+        ("export csv run --to x", "the run comes first: `evaljudge export run csv`"),
         ("run c.yaml --set", "Option '--set' requires an argument (see `evaljudge run --help`)"),
     ],
-)
+)  # fmt: skip
 def test_how_a_command_is_not_called(words, said, capsys):
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
 
@@ -183,13 +189,15 @@ def test_a_password_in_a_file_s_address_is_not_printed(capsys):
 
 
 def test_the_version_is_printed(capsys):
-    assert command(capsys, "--version")[0] == f"evaljudge {evaljudge.__version__}\n"
+    for word in ("--version", "version", "-v"):
+        assert command(capsys, word)[0] == f"evaljudge {evaljudge.__version__}\n"
 
 
 # the help
 
 
 def test_help_is_also_a_command(capsys):
+    assert command(capsys, "judges")[0] == command(capsys, "list", "judges")[0]
     for words in (["help"], ["help", "run"], ["help", "probe", "position"]):
         helped = command(capsys, *words)[0]
         assert helped and helped == command(capsys, *words[1:], "--help")[0]

@@ -263,22 +263,6 @@ def test_bad_rows_can_be_skipped(cases, tmp_path):
     assert findings.warnings == ["1 bad row of the corpus was skipped"]
 
 
-def test_settings_of_earlier_versions_are_warned_of_and_change_nothing(cases, tmp_path):
-    other = [row | {"scorer": "other", "value": row["value"] % 3} for row in SCORES]
-    given = written(tmp_path, [*SCORES, *other], "jsonl")
-    plain = agreed(cases, given, resamples=20)
-    warned = agreed(cases, given, resamples=20, resample="systems", permutations=0)
-    told = "is no longer read: scorers are compared, and intervals made, by documents"
-    assert plain.warnings == []
-    assert warned.warnings == [
-        f"`{name}` {told} (docs/agreement.md)" for name in ("resample", "permutations")
-    ]
-    assert replace(warned, warnings=[], serious=0) == plain
-    assert [(row.axis, row.level, row.best) for row in plain["significance"]] == [
-        ("fluency", level, "mine") for level in ("sample", "system", "summary")
-    ]
-
-
 def test_raters_labels_and_axes_are_told(tmp_path):
     """Two raters and two axes, a scorer in labels: each statistic is there, on what it rests."""
     texts = [
