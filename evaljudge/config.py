@@ -20,7 +20,7 @@ from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, absent, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.model.counting import LOW_MASS
@@ -187,6 +187,7 @@ class WorkersConfig(Settings):
     price_per_worker_hour: Amount = 0
     """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    """Three capital letters."""
 
     @field_validator("gpus")
     @classmethod
@@ -568,9 +569,11 @@ def _read_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"{file}: no such configuration") from None
+        raise absent(str(file), "no such configuration") from None
     except IsADirectoryError:
-        raise UserError(f"{file}: is a folder: name the YAML file of a configuration") from None
+        kept = " (that of its run is kept in run.json)" if (file / "run.json").is_file() else ""
+        said = f"is a folder: name the YAML file of a configuration{kept}"
+        raise UserError(f"{file}: {said}") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

@@ -30,6 +30,7 @@ _PLAIN = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "should be true or false"),
     "string_type": "should be a text",
     "string_too_short": "should not be empty",
+    "string_pattern_mismatch": "has not the form that is needed here",
     "list_type": "should be a list",
     "too_short": "should have {min_length} or more entries, not {actual_length}",
     "greater_than_equal": "should be {ge:.12g} or more",
@@ -44,6 +45,8 @@ _PYDANTIC = re.compile(r"^(Value error, |\w+ (?=should))")
 
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
+
+    declared: Any = None  # the class of the settings, where one of them is refused
 
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython, and so a notebook, shows in place of a traceback."""
@@ -192,6 +195,15 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
     more = f" and {len(names) - NEAREST} more{own}" if len(shown) < len(names) else own
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(shown) or 'none'}{more}"
     return f"unknown {kind} {name!r}: {hint}"
+
+
+def absent(path: str, said: str) -> UserError:
+    """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it."""
+    folder, name = os.path.split(path.rstrip("/"))
+    there = os.listdir(folder or ".") if os.path.isdir(folder or ".") else ()
+    near = get_close_matches(name, there, 1, 0.75)
+    hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
+    return UserError(f"{path}: {said}{hint}")
 
 
 class Mistakes(list[str]):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeGuard, TypeVar, get_origin
 
 import yaml
 from pydantic import (
@@ -39,8 +39,8 @@ endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
+class Settings(BaseModel, use_attribute_docstrings=True):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     shorthand: ClassVar[str] = ""
     """The key that a text or a list stands for where a mapping is expected."""
     homes: ClassVar[Mapping[str, str]] = {}
@@ -60,7 +60,7 @@ class Settings(BaseModel):
     @classmethod
     def _truth_is_no_number(cls, value: Any, about: ValidationInfo) -> Any:
         """Python takes `true` for 1."""
-        kinds = _leaves(cls.model_fields[str(about.field_name)].annotation)
+        kinds = leaves(cls.model_fields[str(about.field_name)].annotation)
         if isinstance(value, bool) and {int, float} & set(kinds) and bool not in kinds:
             raise ValueError("should be a number, not a truth value as YAML reads yes and on")
         return value
@@ -146,14 +146,16 @@ def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 def read_settings(kind: type[M], values: Mapping[str, Any], where: str, place: str = "") -> M:
     """`where` is how the user finds the key: `judges.synthetic`; `place`: as for `refused`."""
     try:
-        return kind.model_validate(values)
+        return kind.model_validate(values, context=where)
     except ValidationError as error:
         by_key: dict[tuple[str, ...], list[ErrorDetails]] = {}
         for mistake in error.errors():
             by_key.setdefault(_key_in(kind, values, mistake), []).append(mistake)
         around = {key[:length] for key in by_key for length in range(1, len(key))}
         lines = [_complaint(kind, where, key, by_key[key]) for key in by_key if key not in around]
-        raise refused(place, lines) from None
+        refusal = refused(place, lines)
+        refusal.declared = kind
+        raise refusal from None
 
 
 def _key_in(kind: type[Settings], settings: Any, mistake: ErrorDetails) -> tuple[str, ...]:
@@ -181,6 +183,7 @@ def _complaint(
     if mistake["type"] == "extra_forbidden" and model:
         inner = {name: _model_at(model, [name]) for name in model.model_fields}
         homes = [n for n, at in inner.items() if at and at is not model and last in at.model_fields]
+        homes = [n for n in homes if get_origin(model.model_fields[n].annotation) is not dict]
         text = unknown("key", key[-1], model.known_keys())
         home = f"{homes[0]}.{last}" if homes else model.homes.get(str(last))
         if home:  # it stands one level too high
@@ -189,8 +192,9 @@ def _complaint(
             near = get_close_matches(str(last), kind.known_keys(), 1, 0.8)  # or too low
             text = f"unknown key {last!r}: did you mean {near[0]!r}, at the top?" if near else text
         at = at.rpartition(".")[0]
-    elif mistake["type"] == "missing" and model:
-        text = ": ".join(filter(None, [text, model.model_fields[str(last)].description]))
+    elif mistake["type"] in ("missing", "string_pattern_mismatch") and model:
+        described = model.model_fields.get(str(last))
+        text = ": ".join(filter(None, [text, described and described.description]))
     elif not isinstance(value, Mapping | list):
         got = json.dumps(value, ensure_ascii=False, default=str)
         text += f" (got {one_line(without_secrets(got), QUOTED)})"
@@ -201,18 +205,18 @@ def _model_at(kind: Any, path: Sequence[int | str]) -> type[Settings] | None:
     """The settings at this path; None where none are there."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
-        inner = [k for k in _leaves(field.annotation if field else kind) if _is_settings(k)]
+        inner = [k for k in leaves(field.annotation if field else kind) if is_settings(k)]
         kind = inner[0] if inner else kind
-    return kind if _is_settings(kind) else None
+    return kind if is_settings(kind) else None
 
 
-def _is_settings(kind: Any) -> bool:
+def is_settings(kind: Any) -> TypeGuard[type[Settings]]:
     return isinstance(kind, type) and issubclass(kind, Settings)
 
 
-def _leaves(annotation: Any) -> list[type]:
+def leaves(annotation: Any) -> list[type]:
     """The types that an annotation is made of: int and str of `list[int] | str`."""
     parts = getattr(annotation, "__args__", ())
     if parts:
-        return [leaf for part in parts for leaf in _leaves(part)]
+        return [leaf for part in parts for leaf in leaves(part)]
     return [annotation] if isinstance(annotation, type) else []

@@ -18,6 +18,7 @@ from evaljudge.cli import main
 from evaljudge.commands.agree import Agreed
 from evaljudge.commands.calibrate import CalibratedScores, calibrated
 from evaljudge.commands.options import CalibrateOptions
+from evaljudge.commands.plan import planned
 from evaljudge.engines import Identity, ModelFacts, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
@@ -93,6 +94,10 @@ def config(folder: Path, **changes: Any) -> dict[str, Any]:
     its page, since they take half of a small run's time."""
     usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m"}
     return usual | {"axes": ["fluency"], "view": 1, "workers": {"executor": "local"}} | changes
+
+
+def planned_text(*given: Any, **named: Any) -> str:
+    return planned(*given, **named).text
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> tuple[str, str]:

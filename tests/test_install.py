@@ -27,14 +27,14 @@ from pathlib import Path
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.options import ViewOptions
-from evaljudge.commands.plan import planned_text
+from evaljudge.commands.plan import planned
 from evaljudge.commands.view import viewing
 from evaljudge.engines.scripted import ScriptedEngines
 
 config = json.loads(sys.argv[1])
 runs = [evaljudge.run(config | {"out": out}, engines=ScriptedEngines()) for out in ("a", "b")]
 assert all(run.coverage == 1 for run in runs)
-planned_text(config | {"out": "c"}, engines=ScriptedEngines())
+planned(config | {"out": "c"}, engines=ScriptedEngines())
 assert evaljudge.agree(config["corpus"], metrics="rouge1,importance", resamples=20).findings
 assert evaljudge.calibrate("cases.jsonl", "a").text
 assert "settings" in evaljudge.diff("a", "b").text
@@ -49,9 +49,9 @@ for changes in json.loads(sys.argv[2]):
     try:
         evaljudge.run(changed, engines=ScriptedEngines())
     except evaljudge.UserError as error:
-        planned = planned_text(changed, engines=ScriptedEngines()).splitlines()
-        assert [line for line in planned if line.endswith(str(error))] == planned[:1], planned
-        print(planned[0].removeprefix("error: "))
+        lines = planned(changed, engines=ScriptedEngines()).text.splitlines()
+        assert [line for line in lines if line.endswith(str(error))] == lines[:1], lines
+        print(lines[0].removeprefix("error: "))
 from evaljudge.engines.internals import installed_build
 try:
     installed_build()

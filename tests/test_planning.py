@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import evaljudge
-from evaljudge.commands.plan import planned_text, throughput_of
+from evaljudge.commands.plan import planned, throughput_of
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
@@ -54,7 +54,7 @@ def test_what_cannot_be_scored_is_foreseen_with_and_without_judges(config, judge
     plan = evaljudge.plan(config, engines=ScriptedEngines())
     assert [line for line in plan.foreseen if line.startswith("rouge1: no reference × 3")]
     assert repr(plan).splitlines()[1:] == [f"foreseen {line}" for line in plan.foreseen]
-    said = planned_text(config, engines=ScriptedEngines()).splitlines()
+    said = planned(config, engines=ScriptedEngines()).text.splitlines()
     assert [line for line in said if line.startswith("foreseen")] == [
         f"foreseen   {line}" for line in plan.foreseen
     ]
@@ -90,7 +90,7 @@ def test_the_prompts_that_nano_was_taught_are_named_before_it_is_loaded(config, 
 
 def test_a_corpus_without_candidates_is_warned_of(config, tmp_path):
     (tmp_path / "c.jsonl").write_text(json.dumps(CASE | {"candidates": []}))
-    said = planned_text(config, engines=ScriptedEngines())
+    said = planned(config, engines=ScriptedEngines()).text
     assert "no document has a candidate: `evaljudge run` refuses such a corpus" in said
     with pytest.raises(UserError, match="no document has a candidate"):
         evaljudge.run(config, engines=ScriptedEngines())
@@ -107,14 +107,14 @@ def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(config, tm
     )
     command = [sys.executable, "-c", code, str(tmp_path / "config.yaml")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert done.stdout == f"{planned_text(config)}set()\nTrue 100000\n"
+    assert done.stdout == f"{planned(config).text}set()\nTrue 100000\n"
 
 
 def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config):
     given = config | {"judges": {}, "metrics": ["words"], "model": None}
     plan = evaljudge.plan(given, engines=ScriptedEngines())
     assert (plan.cases, plan.total.asks) == (1, 0)
-    said = planned_text(given, engines=ScriptedEngines())
+    said = planned(given, engines=ScriptedEngines()).text
     assert said.startswith("1 document, ")
     assert "\nrated by people: " in said
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
@@ -123,7 +123,7 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config):
 def test_ratings_in_files_are_counted_and_what_is_not_read_is_said(config, tmp_path):
     (tmp_path / "r.csv").write_text("doc_id,system,fluency,relevence\nd,A,4,3\nd,B,2,\n")
     given = config | {"ratings": str(tmp_path / "r.csv")}
-    said = planned_text(given, engines=ScriptedEngines())
+    said = planned(given, engines=ScriptedEngines()).text
     assert "\nrated by people: none; in the files of `ratings`: fluency 2\n" in said
     assert "r.csv: column 'relevence' is not read: did you mean 'relevance'?" in said
 
@@ -134,16 +134,16 @@ def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_pa
     job = make_job(load_config(priced), ScriptedEngines())
     assert job.fingerprint("c") == make_job(load_config(config), ScriptedEngines()).fingerprint("c")
     total = make_plan(job).total
-    said = planned_text(priced, throughput=1000, engines=ScriptedEngines())
+    said = planned(priced, throughput=1000, engines=ScriptedEngines()).text
     least, most = (f"{(n + total.generated) / 1000:,.2f}" for n in (total.floor, total.prompt))
     assert f"from {least} EUR with a perfect prefix cache to {most} EUR without any" in said
     assert "An estimate of the cost, at 3600 EUR per GPU-hour" in said
-    assert "give --throughput TOKENS" in planned_text(priced, engines=ScriptedEngines())
-    assert "cost" not in planned_text(config, engines=ScriptedEngines())
+    assert "give --throughput TOKENS" in planned(priced, engines=ScriptedEngines()).text
+    assert "cost" not in planned(config, engines=ScriptedEngines()).text
 
 
 def test_the_rate_of_an_earlier_run(config, tmp_path):
-    with pytest.raises(UserError, match="no run lies there"):
+    with pytest.raises(UserError, match="no run lies here"):
         throughput_of(str(tmp_path / "o"))
     evaljudge.run(config, engines=ScriptedEngines())
     output = Output(str(tmp_path / "o"))
@@ -192,18 +192,19 @@ def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identit
 
 def test_whether_the_model_fits_on_a_card(config, tiny):
     model = {"source": str(tiny()), "engine": {"gpu_memory_utilization": 0.9}}
-    text = planned_text(config | {"model": model}, gpu="l4")
+    text = planned(config | {"model": model}, gpu="l4").text
     longest = make_plan(make_job(load_config(config | {"model": model}))).longest[str(tiny())]
     assert f"memory     {tiny()} on l4 with 22.0 GiB: weights 0.00 GiB, computing about " in text
     assert f"the longest prompt and its reply are {longest:,} tokens, 0.00 GiB: " in text
     assert text.rstrip().endswith(" of them fit at once")
     model["engine"] = {"gpu_memory_utilization": 0.01, "tensor_parallel_size": 2}
-    text = planned_text(config | {"model": model}, gpu="t4")
+    text = planned(config | {"model": model}, gpu="t4").text
     assert " on 2 × t4, each with 14.6 GiB: " in text
     assert "left for the cache nothing (" in text
     assert "this does not fit. Take a smaller or quantised model, or a larger card" in text
-    assert "nowhere: its config.json is not here" in planned_text(
-        config | {"model": "nowhere"}, engines=ScriptedEngines(), gpu="t4"
+    assert (
+        "nowhere: its config.json is not here"
+        in planned(config | {"model": "nowhere"}, engines=ScriptedEngines(), gpu="t4").text
     )
     with pytest.raises(UserError, match="--gpu t5: unknown card: known are t4, l4"):
-        planned_text(config, gpu="t5")
+        planned(config, gpu="t5")

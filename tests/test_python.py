@@ -108,7 +108,7 @@ def test_names_may_be_in_a_set_and_ids_may_be_numbers():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: evaljudge.show(run="r", sytem="A"), "2 mistakes: show.doc_id: is needed; "
+        (lambda: evaljudge.show(sytem="A"), "2 mistakes: show.run: is needed; "
          "show: unknown key 'sytem': did you mean 'system'?"),
         (lambda: evaljudge.show("r", "d", doc_id="e"), "show: multiple values for argument 'doc_i"),
         (lambda: evaljudge.calibrate("c", "s", scorers=["a"]),
@@ -168,7 +168,7 @@ def test_check_diff_and_label(cases, tmp_path):
     assert repr(compared) + "\n" == compared.text
     sheet = evaljudge.label(opened, tmp_path / "sheet.csv", n=5, axis="fluency")
     assert sheet.axes == ["fluency"]
-    with pytest.raises(UserError, match=r"^by: unknown method 'rand'"):
+    with pytest.raises(UserError, match=r"^label\.by: should be 'random', 'strat"):
         evaljudge.label(first, str(tmp_path / "other.csv"), by="rand")
 
 

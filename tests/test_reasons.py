@@ -8,14 +8,13 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.addressing import Noticed
-from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
 from evaljudge.report import summary
 from evaljudge.text import is_selfsame
-from tests.build import case, jsonl
+from tests.build import case, jsonl, planned_text
 
 READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
 

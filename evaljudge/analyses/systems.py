@@ -102,6 +102,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
         shown = [row for of_axis in by_axis.values() for row in _headlines(of_axis)]
         if len(shown) < len(rows):
             notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
+        names = dict.fromkeys(row.scorer for row in shown)
+        notes += (f"{n}: {findings.meanings[n]}" for n in names if n in findings.meanings)
         columns = {
             "axis": lambda row: f"{row.axis}{SAMPLED}" if row.sampled else row.axis,
             "scorer": _name,

@@ -28,7 +28,7 @@ intervals treat documents as clusters and do not need it.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,7 +159,6 @@ def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]
 
 
 Method = Literal["random", "stratified", "doubt"]
-METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def sized(

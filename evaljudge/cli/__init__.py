@@ -123,7 +123,12 @@ def main(arguments: list[str] | None = None) -> None:
         except TyperException as error:
             message = error.format_message() or "name a command"
             message = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", message)
-            path = getattr(getattr(error, "ctx", None), "command_path", "evaljudge")
+            ctx: Any = getattr(error, "ctx", None)
+            path = getattr(ctx, "command_path", "evaljudge")
+            if extra := re.search(r"unexpected extra .*\((\S+)\)$", message):
+                options = [option.opts[0] for option in ctx.command.params]
+                for near in [o for o in ("--corpus", "--doc", "--to") if o in options][:1]:
+                    message += f". Did you mean `{path} {near} {extra[1]}`?"
             raise UserError(f"{message.rstrip('.')} (see `{path} --help`)") from None
         except typer.Abort:
             code = "evaljudge: aborted"

@@ -30,9 +30,11 @@ class PlainWords:
 
 class Commands(PlainWords, TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`help run` is `run --help`."""
-        asked = [*args[1:], "--help"] if args[:1] == ["help"] else args
-        return super().parse_args(ctx, asked)
+        """`help run` is `run --help`, `judges` is `list judges`."""
+        first = args[0] if args else ""
+        asked = ["--version"] if first in ("version", "-v") else args
+        asked = [*args[1:], "--help"] if first == "help" else asked
+        return super().parse_args(ctx, ["list", *args] if first in options.WHAT else asked)
 
 
 _JUDGE, _LOOK, _PEOPLE = "Judge a corpus", "Look at a run", "Compare with people"

@@ -5,6 +5,10 @@
 prints a table, and with --out writes it and its figure there: position.html, .md, .json, .svg.
 """
 
+from functools import partial
+from importlib import import_module
+from typing import Any
+
 import typer
 
 from evaljudge.cli.built_in import Commands
@@ -88,22 +92,15 @@ def position(options: PositionOptions) -> None:
     print_and_write(result, options.out)
 
 
-def injection(options: InjectionOptions) -> None:
-    from evaljudge.probes.injection import injection as measured
+def _of_judges(name: str, options: Any) -> None:
     from evaljudge.runs.progress import watcher
 
-    arguments = {name: value for name, value in vars(options).items() if name != "changes"}
-    result = measured(changes=options.changes or (), watcher=watcher(), **arguments)
-    print_and_write(result, options.out)
+    measured = getattr(import_module(f"evaljudge.probes.{name}"), name)
+    given = {key: value for key, value in vars(options).items() if value is not None}
+    print_and_write(measured(**{"changes": ()} | given, watcher=watcher()), options.out)
 
 
-def datasheet(options: DatasheetOptions) -> None:
-    from evaljudge.probes.datasheet import datasheet as measured
-    from evaljudge.runs.progress import watcher
-
-    given = {k: v for k, v in vars(options).items() if k != "changes" and v is not None}
-    result = measured(changes=options.changes or (), watcher=watcher(), **given)
-    print_and_write(result, options.out)
+injection, datasheet = partial(_of_judges, "injection"), partial(_of_judges, "datasheet")
 
 
 studies_app = typer.Typer(

@@ -60,7 +60,21 @@ class CalibratedScores(Shown):
 
     @property
     def text(self) -> str:
-        return calibrated_text(self.rows, self.folds, self.warnings)
+        rows = self.rows
+        folds = max((row.fit.fitted.folds for row in rows), default=self.folds)
+        head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
+        warnings = [f"warning    {one_line(warning)}\n" for warning in self.warnings]
+        blocks = [f"{head}\n{on_screen(_errors(rows))}", wrapped(ERRORS)]
+        if any(row.fit.intervals for row in rows):
+            blocks.append(f"Intervals for single texts\n{on_screen(_intervals(rows))}")
+        if any(i.documents < 19 for row in rows for i in row.fit.intervals if not i.system):
+            blocks.append(wrapped(WIDE))
+        if any(only("sample", row.fit.fitted.documents) for row in rows):
+            blocks.append(wrapped(FEW_DOCUMENTS))
+        selections = [(row, row.selection) for row in rows if row.selection is not None]
+        if selections:
+            blocks += _selections(selections)
+        return "".join(warnings) + "\n" * bool(warnings) + "\n\n".join(blocks) + "\n"
 
     @property
     def thresholds(self) -> Rows[dict[str, Any]]:
@@ -187,23 +201,6 @@ CERTIFIED = (
     "documents like them. Selected is the share of all texts. Precision and recall are estimates "
     "from the documents that the threshold was chosen on, so they are too high on average."
 )
-
-
-def calibrated_text(rows: Sequence[CalibratedRow], folds: int, warned: Sequence[str]) -> str:
-    folds = max((row.fit.fitted.folds for row in rows), default=folds)
-    head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
-    warnings = [f"warning    {one_line(warning)}\n" for warning in warned]
-    blocks = [f"{head}\n{on_screen(_errors(rows))}", wrapped(ERRORS)]
-    if any(row.fit.intervals for row in rows):
-        blocks.append(f"Intervals for single texts\n{on_screen(_intervals(rows))}")
-    if any(i.documents < 19 for row in rows for i in row.fit.intervals if not i.system):
-        blocks.append(wrapped(WIDE))
-    if any(only("sample", row.fit.fitted.documents) for row in rows):
-        blocks.append(wrapped(FEW_DOCUMENTS))
-    selections = [(row, row.selection) for row in rows if row.selection is not None]
-    if selections:
-        blocks += _selections(selections)
-    return "".join(warnings) + "\n" * bool(warnings) + "\n\n".join(blocks) + "\n"
 
 
 def _errors(rows: Sequence[CalibratedRow]) -> Table:

@@ -18,9 +18,6 @@ from evaljudge.records import Case
 from evaljudge.storage import Output
 from evaljudge.text import counted
 
-NAMED = 5
-"""Documents that a message names."""
-
 
 @dataclass(frozen=True)
 class RatedCases:
@@ -103,12 +100,3 @@ def refuse_unknown(
     for name in names:
         if name is not None and name not in known:
             raise UserError(f"{option}: {unknown(what, name, known)}")
-
-
-def unknown_document(doc_id: str, ids: Sequence[str]) -> str:
-    """A run may have too many documents to list them all."""
-    message = unknown("document", doc_id, ids)
-    if "did you mean" in message or len(ids) <= NAMED:
-        return message
-    some = ", ".join(sorted(ids)[:NAMED])
-    return f"unknown document {doc_id!r}: known: {some} and {len(ids) - NAMED:,} more"

@@ -30,6 +30,7 @@ from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
+from evaljudge.storage import to_write
 from evaljudge.text import counted, one_line
 
 T = TypeVar("T")
@@ -40,8 +41,7 @@ NO_MODEL, RIGHT = "none", "ok"
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
     "task": f"What are they ({', '.join(BUILT_IN)}, or a path to a task file)?",
-    "column": "Its columns:\n  {} changes with commas, such as THEIRS=source (or doc_id, system, "
-    "text, references, context, ratings.AXIS; THEIRS= for one that is not to be read).",
+    "column": "Its columns:\n  {}",
     "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, nano, the "
     "small one for trying things out, or none, for metrics alone)?",
     "judge": "By which judges ({}; several with commas)?",
@@ -113,10 +113,10 @@ def _ask(question: str, default: str) -> str:
 
 def init(wanted: InitOptions, ask: Ask | None) -> Started:
     """`ask`: None where nobody is there to answer."""
-    if wanted.to.exists() and not wanted.force:
-        raise UserError(f"{wanted.to}: is there already: choose another file by --to, or --force")
-
     path, theirs = _answer("corpus", wanted.corpus, "", ask, lambda p: (p, unread_columns(p)))
+    to_write(str(wanted.to), wanted.force)
+    if wanted.model == NO_MODEL and wanted.judges:
+        raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
     pairs = wanted.column
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
     likely = theirs.likely()
@@ -125,7 +125,9 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
     known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
     others = [name for name in theirs.rated if name not in given]
-    columns = _columns(path, theirs, known, given, ask)
+    rateable = ", ".join(axis.name for axis in task.axes)
+    asked_about = [name for name in others if name not in known]
+    columns = _columns(path, theirs, known, given, asked_about, rateable, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
@@ -136,12 +138,14 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
-    return Started(wanted.to, read, seen.summary, list(_warnings(seen, others, task, judges)))
+    warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
+    return Started(wanted.to, read, seen.summary, warnings)
 
 
 def _columns(
-    path: str, theirs: Unread, likely: Mapping[str, str], given: dict[str, str], ask: Ask | None
-) -> Mapping[str, str]:
+    path: str, theirs: Unread, likely: Mapping[str, str], given: dict[str, str],
+    others: Sequence[str], rateable: str, ask: Ask | None,
+) -> Mapping[str, str]:  # fmt: skip
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
     right, and what it changes is given, too."""
     columns = theirs.changed(likely, given)
@@ -170,7 +174,12 @@ def _columns(
 
     def about() -> str:
         end = "Write" if needed() else "Press Enter if this is right, or write"
-        return "\n  ".join([*_as_read(columns, theirs), *filter(None, [needed()])]) + f"\n{end}"
+        more = [*filter(None, [needed()]), *_unread_ratings(others, columns, rateable)]
+        return "\n  ".join([*_as_read(columns, theirs), *more]) + (
+            f"\n{end} changes with commas, such as THEIRS=source (or doc_id, system, text, "
+            f"references, context, ratings.AXIS, where AXIS is one of {rateable}; THEIRS= for one "
+            "that is not to be read)."
+        )
 
     if ask is None or not theirs.names:
         return checked(RIGHT)
@@ -227,7 +236,7 @@ def _likely_task(columns: Iterable[str]) -> str:
     return next(likely_tasks, BUILT_IN[0])
 
 
-def _warnings(seen: _Seen, others: list[str], task: Task, judges: list[str]) -> Iterator[str]:
+def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
     yield from notes_on(seen.bad_rows, 0, seen.bad)
     if seen.sources < seen.documents == seen.texts:
         yield (
@@ -237,12 +246,16 @@ def _warnings(seen: _Seen, others: list[str], task: Task, judges: list[str]) -> 
     yield from (note for note in seen.notes if not note.startswith("not read"))
     judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
     yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)
-    if rest := [name for name in others if name not in seen.columns]:
+
+
+def _unread_ratings(
+    others: Iterable[str], columns: Mapping[str, str], rateable: str
+) -> Iterator[str]:
+    if rest := [name for name in others if name not in columns]:
         advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
-        axes = ", ".join(axis.name for axis in task.axes)
         yield (
             f"not read, but these look like ratings: {named(rest)}; if people gave them, "
-            f"give {advice}, where AXIS is one of {axes}"
+            f"give {advice}, where AXIS is one of {rateable}"
         )
 
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from shlex import quote
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from evaljudge.agreement.rated import Key, codes, is_repetition
-from evaljudge.analysis.labelling import METHODS, Method, doubts_of, draw, inclusion, sized
+from evaljudge.analysis.labelling import doubts_of, draw, inclusion, sized
 from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
@@ -39,7 +39,6 @@ UNEVEN = (
     "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
     "be certified by this sheet: for that, use --by random"
 )
-FORMS = ("label-studio",)
 THERE = "is there already, and may hold ratings: take another name"
 Texts = Mapping[str, tuple[Document, Candidate]]
 """The texts by label."""
@@ -127,13 +126,9 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
 
 def _checked(wanted: LabelOptions, to: str) -> str:
     """The ending of the sheet."""
-    refuse_unknown("--by", "method", [wanted.by], METHODS)
-    if wanted.n < 1:
-        raise UserError(f"--n {wanted.n}: at least one text")
     if wanted.scorer is not None and wanted.by != "stratified":
         raise UserError("--scorer goes with --by stratified")
     ending = ending_of(to)
-    refuse_unknown("--as", "form", [wanted.form], FORMS)
     if (ending == JSON) != bool(wanted.form):
         raise UserError(f"{to}: --as label-studio goes with a file that ends in {JSON}")
     return ending
@@ -184,7 +179,7 @@ class _Population:
         judges = list(run["fingerprint"]["judges"]) if wanted.by == "doubt" else []
         doubts = doubts_of(output, shards, judges, axes)
         sizes, self._strata = sized(
-            cast("Method", wanted.by),
+            wanted.by,
             codes(system for _, system in self.texts),
             {key: read.scores[key][rows] for key in scales if self.scorer in ("", key[0])},
             np.array([doubts.get(text, np.nan) for text in self.texts], np.float64),

@@ -4,75 +4,126 @@ words        The number of words: a baseline. Needs: nothing else.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from evaljudge.analyses import analyses
-from evaljudge.commands.options import ListOptions, Shown
+from evaljudge.commands.options import WHAT, ListOptions, Shown
+from evaljudge.config import Config
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, load_task
-from evaljudge.text import one_line
+from evaljudge.settings import Settings, is_settings, leaves
+from evaljudge.text import LONG, one_line
 
-WHAT = {
-    "judges": "Methods that ask a model about a text; `judges` in a configuration names them.",
-    "metrics": "Scorers that ask no model; `metrics` in a configuration names them.",
-    "formats": "Forms of corpora that are read; `corpus: {format: NAME, path: FILE}` names one.",
-    "tasks": "Kinds of texts with their axes; `task` in a configuration names one, or a file.",
-    "analyses": "Questions that each report answers, if there is anything to answer.",
-}
-"""What can be listed."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    name: str
-    about: str
-    needs: str = ""
+Row = dict[str, Any]
+"""`name` and `about`; beside these `needs`, `settings` and `scorers`, or `type` and `default`."""
+KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", NoneType: ""}
+KINDS |= dict.fromkeys((list, Sequence), "list") | dict.fromkeys((dict, Mapping), "mapping")
 
 
 @dataclass(frozen=True, repr=False)
 class Listing(Shown):
-    """A line for each of what is named; where nothing is, for each word that can be."""
+    """A line for each of what is named; where nothing is, for each word that can be. Below a judge
+    or a metric that is named, its settings and scorers."""
 
-    entries: Sequence[Entry]
+    rows: Sequence[Row]
 
     @property
     def text(self) -> str:
-        width = max(len(row.name) for row in self.entries)
-        return "".join(
-            f"{row.name:{width}}  {row.about}" + f" Needs: {row.needs}." * bool(row.needs) + "\n"
-            for row in self.entries
-        )
+        first, *others = rows = list(self.rows)
+        rows += [] if others else [*first.get("settings", ()), *first.get("scorers", ())]
+        width = max(len(row["name"]) for row in rows)
+        return "".join(f"{row['name']:{width}}  {_line(**row)}\n" for row in rows)
 
     @property
     def json(self) -> str:
-        rows = [asdict(row) for row in self.entries]
-        return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(self.rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def _line(about: str, type: str = "", default: Any = None, needs: str = "", **_: Any) -> str:
+    form = type + f", default {json.dumps(default)}" * (default is not None)
+    said = ": ".join(filter(None, [form, about]))
+    return said + f" Needs: {needs}." * bool(needs)
 
 
 def listing(wanted: ListOptions) -> Listing:
-    return Listing(list(_entries(wanted.what)))
+    return Listing(list(_rows(wanted.what)))
 
 
-def _entries(what: str | None) -> Iterable[Entry]:
+def _rows(what: str | None) -> Iterable[Row]:
     if what is None:
-        return [Entry(name, about) for name, about in WHAT.items()]
-    if what not in WHAT:
-        raise UserError(unknown("list", what, WHAT))
-    if what in ("metrics", "formats"):
-        registered = known_metrics() if what == "metrics" else known_formats()
-        return [Entry(name, listed.about, listed.needs) for name, listed in registered.items()]
-    if what == "judges":
-        homes = {kind: kinds()[kind].partition(":")[0] for kind in plugins()}
-        return [Entry(kind, _about(home), plugins()[kind].needs) for kind, home in homes.items()]
+        return [{"name": name, "about": about} for name, about in WHAT.items()]
+    if what in ("settings", "tasks"):
+        return settings_of(Config, set()) if what == "settings" else _tasks()
+    if what == "formats":
+        formats = known_formats().items()
+        return [{"name": name, "about": each.about, "needs": each.needs} for name, each in formats]
     if what == "analyses":
-        return [Entry(name, _about(each.rows.__module__)) for name, each in analyses().items()]
-    return _tasks()
+        homes = {name: each.rows.__module__ for name, each in analyses().items()}
+        return [{"name": name, "about": _about(home)} for name, home in homes.items()]
+    if what in WHAT:
+        return map(_judge, plugins()) if what == "judges" else map(_metric, known_metrics())
+    if what not in {**plugins(), **known_metrics()}:
+        raise UserError(unknown("list", what, [*WHAT, *plugins(), *known_metrics()]))
+    return [_judge(what) if what in plugins() else _metric(what)]
+
+
+def _judge(kind: str) -> Row:
+    judge, task = plugins()[kind], load_task(BUILT_IN[0])
+    about = _about(kinds()[kind].partition(":")[0])
+    return _scorer(kind, about, judge.needs, lambda settings: judge.make(settings, task, kind))
+
+
+def _metric(name: str) -> Row:
+    metric = known_metrics()[name]
+    return _scorer(name, metric.about, metric.needs, partial(metric.make, name))
+
+
+def _scorer(name: str, about: str, needs: str, make: Callable[[Any], Any]) -> Row:
+    """A setting that there is not is refused by the class that declares the others."""
+    settings, meanings = list[Row](), dict[str, str]()
+    try:
+        make({"": None})
+    except UserError as error:
+        settings += settings_of(error.declared, set()) if error.declared else ()
+    with suppress(UserError):  # it may not be made without settings
+        meanings = getattr(make({}), "meanings", {})
+    scorers = [{"name": f"{name}{end}", "about": meaning} for end, meaning in meanings.items()]
+    return {"name": name, "about": about, "needs": needs, "settings": settings, "scorers": scorers}
+
+
+def settings_of(declared: type[Settings], seen: set[type], before: str = "") -> Iterator[Row]:
+    """Every key, and below it those of its own settings, where these are met first."""
+    for name in filter(declared.model_fields.get, declared.known_keys()):
+        key = declared.model_fields[name]
+        inner = [kind for kind in leaves(key.annotation) if is_settings(kind)]
+        default, form = key.get_default(call_default_factory=True), _kind(key.annotation)
+        if key.is_required() or isinstance(default, Settings):
+            default, form = None, form + ", needed" * key.is_required()
+        about = one_line(key.description or next((kind.__doc__ or "" for kind in inner), ""), LONG)
+        yield {"name": f"{before}{name}", "type": form, "default": default, "about": about}
+        for kind in (kind for kind in inner if kind not in seen):
+            seen.add(kind)
+            yield from settings_of(kind, seen, f"{before}{name}.")
+
+
+def _kind(annotation: Any) -> str:
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(str, parts))
+    if origin in (Union, UnionType, Annotated):
+        parts = parts[:1] if origin is Annotated else parts
+        return " or ".join(dict.fromkeys(filter(None, map(_kind, parts))))
+    return KINDS.get(origin or annotation, "mapping" if is_settings(annotation) else "any value")
 
 
 def _about(module: str) -> str:
@@ -81,11 +132,12 @@ def _about(module: str) -> str:
     return one_line(about.strip().partition("\n\n")[0])
 
 
-def _tasks() -> Iterator[Entry]:
+def _tasks() -> Iterator[Row]:
     for name in BUILT_IN:
         task = load_task(name)
         texts = f"`source` (the {task.nouns['source']}) and `text` (the {task.nouns['target']})"
         of_context = ", ".join(axis.name for axis in task.axes if axis.context)
         context = f", and `context` for {of_context}" if of_context else ""
         axes = ", ".join(axis.name for axis in task.axes)
-        yield Entry(name, f"{task.about} Axes: {axes}.", texts + context)
+        about = f"{task.about} Axes: {axes}."
+        yield {"name": name, "about": about, "needs": texts + context}

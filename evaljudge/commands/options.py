@@ -383,8 +383,21 @@ class FilesOptions(Declared):
     to: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to make.")]
 
 
+WHAT = {
+    "judges": "Methods that ask a model about a text; `judges` in a configuration names them.",
+    "metrics": "Scorers that ask no model; `metrics` in a configuration names them.",
+    "formats": "Forms of corpora that are read; `corpus: {format: NAME, path: FILE}` names one.",
+    "tasks": "Kinds of texts with their axes; `task` in a configuration names one, or a file.",
+    "analyses": "Questions that each report answers, if there is anything to answer.",
+    "settings": "Keys of a configuration, with their types and defaults.",
+}
+"""What can be listed."""
+
+
 class ListOptions(Declared):
-    """List the judges, metrics, corpus formats, tasks or analyses that there are.
+    """List the judges, metrics, corpus formats, tasks, analyses or settings that there are.
+
+    Of one judge or metric, its settings and scorers are listed.
 
     Example: evaljudge list metrics
     """
@@ -394,7 +407,7 @@ class ListOptions(Declared):
         typer.Argument(
             metavar="WHAT",
             show_default=False,
-            help="One of judges, metrics, formats, tasks or analyses.",
+            help=f"One of {', '.join(WHAT)}; or the name of a judge or a metric.",
         ),
     ] = None
 
@@ -421,7 +434,7 @@ class ShowOptions(Declared):
     """
 
     run: Annotated[AnyPath, _RUN]
-    doc_id: str = option("The document's id, as in the corpus (`doc_id`).", NEEDED, "--doc")
+    doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
     system: str | None = option(
         "Show this system's text and its evidence. Without it, all systems stand with their scores."
     )
@@ -560,14 +573,14 @@ class LabelOptions(Declared):
     run: Annotated[AnyPath, _RUN]
     to: AnyPath = option("The sheet to write: a path or URI that ends in .csv or .jsonl.", NEEDED)
     _: KW_ONLY
-    form: str | None = option(
+    form: Literal["label-studio"] | None = option(
         "Write tasks for Label Studio (.json), and its labeling interface (.xml) beside them.",
         None,
         "--as",
         metavar="label-studio",
     )
-    n: int = option("How many texts to draw.", 200)
-    by: str = option(
+    n: int = option("How many texts to draw.", 200, min=1)
+    by: Literal["random", "stratified", "doubt"] = option(
         "How texts are drawn: at random (random), evenly over the scores (stratified), or more "
         "where the judge is in doubt (doubt).",
         "random",

@@ -115,10 +115,6 @@ def planned(
     return Planned(problems, counts)
 
 
-def planned_text(*given: Any, **named: Any) -> str:
-    return planned(*given, **named).text
-
-
 def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]:
     """A study's later runs have the references of those before."""
     with known_briefs() as written:
@@ -267,9 +263,7 @@ def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
 
 def throughput_of(out: str) -> float:
     """The tokens that a worker of an earlier run computed a second, loading its model included."""
-    run = Output(out).run()
-    if run is None:
-        raise UserError(f"--throughput-of {out}: no run lies there: name the output folder of one")
+    run = Output(out).known_run()
     seconds = run.get("cost", {}).get("worker_seconds", 0)
     tokens = sum(run.get("total", {}).get(name, 0) for name in ("prefilled", "generated"))
     if not seconds or not tokens:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from textwrap import fill
 from typing import Any
 
-from evaljudge.commands.given import refuse_unknown, unknown_document
+from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import PromptsOptions
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.engines.token_counter import text_around
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.imagining import MARK, imagined
 from evaljudge.records import Case
@@ -77,7 +77,7 @@ def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
     case = next(iter(corpus)) if wanted.doc_id is None else corpus.find(wanted.doc_id)
     if case is None:
         ids = [case.document.doc_id for case in corpus]
-        raise UserError(f"--doc: {unknown_document(str(wanted.doc_id), ids)}")
+        raise UserError(f"--doc: {unknown('document', str(wanted.doc_id), ids)}")
     if wanted.system is None:
         return case
     systems = {candidate.system: candidate for candidate in case.candidates}

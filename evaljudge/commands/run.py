@@ -9,6 +9,7 @@ texts about them whose true levels are known. The judge was trained on the other
 """
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ from evaljudge.engines.internals import installed_build
 from evaljudge.errors import UserError
 from evaljudge.execution.protocol import Event
 from evaljudge.records import Case
-from evaljudge.report import full_summary, summary
+from evaljudge.report import full_summary, program, summary
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import corpus_of
 from evaljudge.runs.outcome import Outcome
@@ -164,9 +165,10 @@ ABOUT = """\
 The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of
 this corpus and nothing else; the agreement below is with the true levels of its texts.
 A real model in its place:
-  evaljudge run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
-Settings of its judge compared in one table, with the references of this run:
-  evaljudge study {study}
+  {program} run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
+Settings of its judge compared in one table, with the references of this run (`direct` is at
+1.000 there, as its whole numbers keep the ties of the true levels; scores that differ do not):
+  {program} study {study}
 """
 
 
@@ -174,7 +176,9 @@ def demo(wanted: DemoOptions) -> None:
     out = wanted.out
     installed_build()  # else the demo would promise what no engine is there for
     config = write_demo(out, wanted.documents, wanted.seed)
-    print(ABOUT.format(config=config, other=out / "real", study=out / "study.yaml"), flush=True)
+    files = {"config": config, "other": out / "real", "study": out / "study.yaml"}
+    quoted = {name: shlex.quote(str(file)) for name, file in files.items()}
+    print(ABOUT.format(program=program(), **quoted), flush=True)
     print_outcome(run(str(config), watcher=watcher()), wanted.full)
 
 

@@ -7,13 +7,13 @@ the corpus and replies of the model are data: what controls a terminal is shown 
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from evaljudge.commands.given import refuse_unknown, unknown_document
+from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import Shown, ShowOptions
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
@@ -41,7 +41,7 @@ class ShownDocument(Shown):
     briefs: Mapping[str, Sequence[Brief]]
     """The document's briefs by kind of judge; read only where a system is named."""
     critiques: Sequence[Critique] = ()  # of the scores
-    config: Mapping[str, Any] = field(default_factory=dict)  # the run's
+    run: Mapping[str, Any] = field(default_factory=dict)  # run.json
 
     @property
     def text(self) -> str:
@@ -85,11 +85,15 @@ class ShownDocument(Shown):
 
     @property
     def _people(self) -> str:
-        return "people" if self.config.get("rated_by", "people") == "people" else "rated"
+        return (
+            "people"
+            if self.run.get("config", {}).get("rated_by", "people") == "people"
+            else "rated"
+        )
 
     def _by_rater(self, axis: str, each: Sequence[float]) -> str:
         """Each with the name of its column, where there is one for each rater."""
-        fields = self.config.get("corpus", {}).get("columns", {})
+        fields = self.run.get("config", {}).get("corpus", {}).get("columns", {})
         columns = sorted(f"{name} " for name, to in fields.items() if to == f"ratings.{axis}")
         names = columns if len(columns) > 1 else [""] * len(each)
         shown = (NONE if n != n else f"{n:g}" for n in each)
@@ -99,6 +103,10 @@ class ShownDocument(Shown):
     def _rated_axes(self) -> list[str]:
         axes = dict.fromkeys(axis for candidate in self._candidates for axis in candidate.ratings)
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
+
+    def _meanings(self, scores: Iterable[Score]) -> str:
+        known, names = self.run.get("meanings", {}), dict.fromkeys(s.scorer for s in scores)
+        return "\n".join(_wrapped(f"{name}: {known[name]}") for name in names if name in known)
 
     def _of_systems(self) -> Iterator[str | Table]:
         """Every system of the document; of each judge its first scorer, metrics and mixes."""
@@ -115,6 +123,7 @@ class ShownDocument(Shown):
         names = [*keys, *((self._people, axis) for axis in self._rated_axes)]
         heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
         yield Table("", ["system", *heads], rows, "l" + "r" * len(heads))
+        yield self._meanings(shown)
         if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
             names_hidden = ", ".join(sorted(hidden))
             left_out = f"Left out are {names_hidden}, which read the same evidence in another way; "
@@ -142,6 +151,7 @@ class ShownDocument(Shown):
             shown = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
             kept = [row[:shown] for row in rows]
             yield Table("", heads[:shown], kept, "llrrl"[:shown])
+            yield self._meanings(scores)
         if candidate.raters:
             raters = {
                 axis: self._by_rater(axis, each)
@@ -178,7 +188,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
-    shard, case = place_of(output, wanted.doc_id)
+    shard, case = place_of(output, wanted.doc_id or "")
     systems = [candidate.system for candidate in case.candidates]
     refuse_unknown("--system", "system", [wanted.system], systems)
 
@@ -198,8 +208,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     critiques = output.critiques(scores)
-    config = run.get("config", {})
-    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques, config)
+    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques, run)
 
 
 def shown_critique(head: str, why: Critique) -> str:
@@ -213,7 +222,9 @@ def place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
             (case,) = (case for case in output.cases(shard) if case.document.doc_id == doc_id)
             return shard, case
         ids += there
-    raise UserError(f"--doc: {unknown_document(doc_id, ids)}")
+    if not doc_id:
+        raise UserError(f"--doc: name a document of the run, such as {one_line(ids[0])}")
+    raise UserError(f"--doc: {unknown('document', doc_id, ids)}")
 
 
 def _rows_of(rows: Sequence[Any], candidate: Candidate) -> list[dict[str, Any]]:

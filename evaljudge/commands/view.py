@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, suppress
 
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
-from evaljudge.errors import UserError, refused
+from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
 from evaljudge.sections import merged
-from evaljudge.storage import to_write
+from evaljudge.storage import open_to_read
 from evaljudge.text import listed
 from evaljudge.viewer.labels import LabelSheet, label_site
 from evaljudge.viewer.server import Site, served
@@ -50,12 +50,9 @@ def made_site(options: ViewOptions) -> Site:
 def _label_site(options: ViewOptions, sheet: str) -> Site:
     if options.beside:
         raise UserError("--label shows texts without systems and scores: leave --beside out")
-    place, name = to_write(sheet)
-    absent = f"{sheet}: no such file: `evaljudge label` writes a sheet"
-    missing = [absent] * (place.kind(name) == "NotFound")
-    missing += ["--rater: name the person who rates"] * (not options.rater)
-    if missing:
-        raise refused("", missing)
+    if not options.rater:
+        raise UserError("--rater: name the person who rates")
+    open_to_read(sheet).close()
     axes = scored_run(options.out).about["fingerprint"]["task"]["axes"]
     described = {axis: words for axis, (words, *_) in axes.items()}
     return label_site(LabelSheet.open(sheet, options.rater), described)

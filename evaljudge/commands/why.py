@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from heapq import nsmallest
 from itertools import starmap
 from math import isfinite
@@ -87,7 +86,7 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
         raise UserError(f"{out}: no judge judged there, so there is no model to ask")
     refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
     open_bound(job)  # refused where another model answers by its name now
-    texts = _chosen(wanted, output, scorer, -1 if LOWER in _meaning(judges[scorer], scorer) else 1)
+    texts = _chosen(wanted, output, scorer, -1 if LOWER in job.meanings.get(scorer, "") else 1)
     had = output.critiques(text.score for text in texts)
     known = {(c.doc_id, c.system, c.axis) for c in had}
     left = [t for t in texts if (t.score.doc_id, t.score.system, t.score.axis) not in known]
@@ -112,22 +111,17 @@ def _chosen(wanted: WhyOptions, output: Output, scorer: str, sign: int) -> list[
                 if all(want in (None, have) for want, have in zip(named, here, strict=True)):
                     yield Text(score, shard)
 
+    def from_worst(text: Text) -> tuple[float, str, str, str]:
+        score = text.score
+        return sign * (score.value or 0.0), score.doc_id, score.system, score.axis
+
     valued = ((text, text.score.value) for text in texts())
     scored = (text for text, value in valued if value is not None and isfinite(value))
-    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=partial(_from_worst, sign))
+    chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=from_worst)
     if not chosen:
         reason = next((text.score.reason for text in texts()), "nothing is scored yet")
         raise UserError(f"{scorer} gave no score to explain: {reason}")
     return chosen
-
-
-def _from_worst(sign: int, text: Text) -> tuple[float, str, str, str]:
-    score = text.score
-    return sign * (score.value or 0.0), score.doc_id, score.system, score.axis
-
-
-def _meaning(judge: Judge, scorer: str) -> str:
-    return judge.meanings.get(scorer.removeprefix(judge.name), "Higher is better.")
 
 
 def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> dict[str, str]:
@@ -181,6 +175,7 @@ def _prompt(job: Job, judge: Judge, case: Case, score: Score) -> Prompt:
     axis = next((axis for axis in job.task.axes if axis.name == score.axis), OVERALL)
     target = next(c.text for c in case.candidates if c.system == score.system)
     words = {f"{slot}_noun": noun for slot, noun in job.task.nouns.items()} | axis.words
-    words |= {"score": f"{score.value:.4g}", "meaning": _meaning(judge, score.scorer)}
+    meaning = job.meanings.get(score.scorer, "Higher is better.")
+    words |= {"score": f"{score.value:.4g}", "meaning": meaning}
     given = document_texts(case.document, axis) | {"target": target}
     return job.task.pack.render(TEMPLATE, given, **words)

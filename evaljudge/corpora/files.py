@@ -40,7 +40,7 @@ from evaljudge.corpora.rows import (
 )
 from evaljudge.errors import UserError, first_line
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.storage import RUN, expand, open_to_read
+from evaljudge.storage import RUN, expand, is_a_file, open_to_read
 
 Readers = Mapping[str, Reader]
 """The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
@@ -113,8 +113,7 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
     endings = ", ".join(readers)
     if matches == [path]:
         if _name(path).endswith((".yaml", ".yml")):
-            advice = "name the folder of its run, which is its `out`"
-            raise UserError(f"{path}: a configuration, and no file of texts or scores: {advice}")
+            raise is_a_file(str(path))
         advice = ": save it as CSV" if _name(path).endswith((".xls", ".xlsx", ".ods")) else ""
         raise UserError(f"{path}: unknown ending; the known are {endings}{advice}")
     raise UserError(f"{path}: no file here ends in one of {endings}")

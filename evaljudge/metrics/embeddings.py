@@ -53,10 +53,10 @@ class ModelSettings(Settings):
 
     @field_validator("model")
     @classmethod
-    def _is_named(cls, model: str) -> str:
+    def _is_named(cls, model: str, about: Any) -> str:
         if not model or "://" in model:
-            given = "by its hub name or its folder: `{METRIC: {model: NAME}}`"
-            raise ValueError(f"name {cls.kind_of_model}, {given}")
+            given = f"`{{{about.context.rpartition('.')[2]}: {{model: NAME}}}}`"
+            raise ValueError(f"name {cls.kind_of_model}, by its hub name or its folder: {given}")
         return model
 
 

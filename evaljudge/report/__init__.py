@@ -27,6 +27,7 @@ from evaljudge.report.summary import (
     full_summary,
     outcome_html,
     outcome_text,
+    program,
     summary,
     unscored_text,
 )
@@ -34,7 +35,7 @@ from evaljudge.storage import Place
 
 __all__ = [
     "Summary", "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line",
-    "full_summary", "outcome_html", "outcome_text", "page", "read_findings", "summary",
+    "full_summary", "outcome_html", "outcome_text", "page", "program", "read_findings", "summary",
     "unscored_text", "write_report",
 ]  # fmt: skip
 FINDINGS = "findings"

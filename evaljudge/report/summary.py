@@ -7,8 +7,11 @@ A summary has at most thirty lines: parts with many rows give way, the longest f
 many rows they leave out. Names are never cut: lists of names become counts instead.
 """
 
+import os
 import re
 import shlex
+import shutil
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -200,7 +203,15 @@ def _places(out: str, doc_id: str | None) -> Iterator[str]:
     yield f"scores     {out}/scores/"
     if doc_id is not None:
         run, doc = map(shlex.quote, (out, doc_id))
-        yield f"why        {one_line(f'evaljudge show {run} --doc {doc}', LONG)}"
+        yield f"why        {one_line(f'{program()} show {run} --doc {doc}', LONG)}"
+
+
+def program() -> str:
+    """What a command to copy begins with: the path of this process, if a shell would not find it
+    by its name, as after `make demo`."""
+    path, name = sys.argv[0], "evaljudge"
+    is_found = os.path.basename(path) != name or shutil.which(name) == path
+    return name if is_found else shlex.quote(path)
 
 
 def _ended(lines: Iterable[str]) -> str:
@@ -237,7 +248,7 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
         rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
         rows[-1] += f"\n{'':<{wide}} {one_line(' '.join([answer.trust, *answer.notes]), LONG)}"
     yield _Part(["", TITLE if rows else nothing(findings)], rows, _and_more("axes"))
-    hint = f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
+    hint = f"`{program()} label {shlex.quote(out)} --to sheet.csv` draws texts for people to rate."
     last = [] if findings.rated else [hint]
     if any(answer.is_trusted is not None for answer in shown):
         last = [MEANING]

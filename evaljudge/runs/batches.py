@@ -97,12 +97,13 @@ def export_asks(run: str, to: str, samples: int, force: bool) -> str:
 
 def import_replies(run: str, files: Sequence[str]) -> str:
     """Gives lines that say what came, what did not belong, and what is open."""
-    for file in files:
-        open_to_read(file).close()
+    replies = list(_lines_of(files))
+    if replies and not any(key for _, key, _ in replies):
+        raise UserError(f"{replies[0][0]}: {replies[0][2]}")
     with _opened(run) as batches:
         asked, engines, output = dict(batches.ask()), batches.engines, batches.output
         new, wrong = dict[str, Any](), dict[str, list[str]]()
-        for where, key, reply in _lines_of(files):
+        for where, key, reply in replies:
             kind = "unknown" if key not in asked else "error" if isinstance(reply, str) else ""
             kind = "doubled" if key in new or key in engines.replies else kind
             if kind:

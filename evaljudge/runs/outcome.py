@@ -74,7 +74,7 @@ class Outcome:
         import evaljudge
 
         doc_id = self.first_document if doc_id is None else doc_id
-        return evaljudge.show(self, doc_id, system, **options)  # type: ignore[arg-type]
+        return evaljudge.show(self, doc_id, system, **options)
 
     @property
     def warnings(self) -> Sequence[str]:

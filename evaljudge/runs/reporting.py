@@ -298,7 +298,7 @@ def write_run(
     state = "damaged" if was_finished(bound) and not is_whole else "begun"
     shards, engine = output.shards(), {"engine": job.engine} if job.judges else {}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
-    bound["config"] = job.config.as_given()
+    bound["config"], bound["meanings"] = job.config.as_given(), job.meanings
     bound |= {
         "briefs": job.config.briefs,
         "state": "done" if is_whole and findings else state,

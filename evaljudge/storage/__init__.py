@@ -15,7 +15,7 @@ from evaljudge.storage.output import (
     judge_kinds,
     marker,
 )
-from evaljudge.storage.place import Place
+from evaljudge.storage.place import Place, is_a_file
 from evaljudge.storage.streams import PIECE
 from evaljudge.storage.tables import as_stored
 
@@ -25,4 +25,4 @@ __all__ += ["Index", "expect_answers", "index_on_disk"]
 __all__ += ["BUNDLED", "GONE", "RUN", "SHARDS", "SPENT", "Panel", "panels_of"]
 __all__ += ["expand", "fetch_folder", "listing", "open_to_read", "to_write"]
 __all__ += ["BATCH", "Output", "Shard", "Stage", "ahead", "common_file", "judge_kinds", "marker"]
-__all__ += ["PIECE", "Place", "as_stored"]
+__all__ += ["PIECE", "Place", "as_stored", "is_a_file"]

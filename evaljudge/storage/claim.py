@@ -23,7 +23,7 @@ import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
 from evaljudge.storage.failures import disk_error, refuse_irregular, refusing_disk_errors
-from evaljudge.storage.place import A_FILE, Place, objects
+from evaljudge.storage.place import Place, is_a_file, objects
 from evaljudge.storage.s3 import Held
 
 NAME = ".claim"
@@ -96,7 +96,7 @@ class _Lock:
         except FileNotFoundError:  # below /proc, say
             raise UserError(f"{self._uri}: the folder cannot be made: take another `out`") from None
         except FileExistsError:
-            raise UserError(f"{self._uri}: {A_FILE}") from None
+            raise is_a_file(self._uri) from None
         except OSError as error:
             raise disk_error(self._uri, "locked", error) from None
         try:

@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from evaljudge.errors import Damaged, UserError
+from evaljudge.errors import Damaged, UserError, absent
 from evaljudge.storage import tables
 from evaljudge.storage.failures import DAMAGE, DiskError
 from evaljudge.storage.place import Place
@@ -167,7 +167,9 @@ class RunFiles:
         above = map(str, Path(self.uri).parents) if self.place.is_local else ()
         near = next(filter(_has_run, above), None)
         near = near or next(filter(_has_run, map(self.place.at, self.place.folders(""))), None)
-        raise UserError(f"{self.uri}: no run lies here{f'; {near} is one' if near else ''}")
+        if near:
+            raise UserError(f"{self.uri}: no run lies here; {near} is one")
+        raise absent(self.uri, "no run lies here")
 
     def prove(self, name: str, seal: str = "") -> dict[str, Any]:
         """What a JSON file holds. Raises Damaged where its seal does not prove a file.

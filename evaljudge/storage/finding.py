@@ -7,7 +7,7 @@ import shutil
 from fnmatch import fnmatch
 from typing import IO
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, absent
 from evaljudge.storage.failures import refusing_disk_errors
 from evaljudge.storage.output import ahead
 from evaljudge.storage.place import Place
@@ -25,7 +25,7 @@ def expand(uri: str) -> list[str]:
         case "Directory":
             return _files_of(place)
         case "NotFound":
-            raise UserError(f"{uri}: no such file or folder")
+            raise absent(uri, "no such file or folder")
     return [uri]
 
 
@@ -39,7 +39,7 @@ def open_to_read(uri: str) -> IO[bytes]:
     try:
         return Place(uri).open("")
     except FileNotFoundError:
-        raise UserError(f"{uri}: no such file") from None
+        raise absent(uri, "no such file") from None
 
 
 def to_write(uri: str, force: bool = True) -> tuple[Place, str]:
@@ -59,7 +59,7 @@ def listing(uri: str) -> list[tuple[str, int]]:
     place = Place(uri)
     files = place.files("")
     if not files:
-        raise UserError(f"{uri}: no such folder, or an empty one")
+        raise absent(uri, "no such folder, or an empty one")
     return files
 
 

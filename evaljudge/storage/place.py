@@ -8,6 +8,7 @@ the writer was killed. Operations on other machines are tried again (see failure
 """
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
@@ -39,7 +40,17 @@ R = TypeVar("R")
 WRITTEN = (SCHEME, *CLOUDS)
 WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
-A_FILE = "is a file: name a folder (that of a run is the `out` of its configuration)"
+
+
+def is_a_file(uri: str) -> UserError:
+    """Where a folder is meant, that of a run most often. `out` is read as most people write it."""
+    if not uri.endswith((".yaml", ".yml")):
+        advice = "name a folder (that of a run is the `out` of its configuration)"
+        return UserError(f"{uri}: is a file: {advice}")
+    text = Path(uri).read_text(errors="replace") if os.path.isfile(uri) else ""
+    out = re.search(r"""^["']?out["']?: *["']?([^"'\s]+)""", text, re.MULTILINE)
+    advice = f"name the folder of its run, which is its `out`{f' ({out[1]})' if out else ''}"
+    return UserError(f"{uri}: is a configuration: {advice}")
 
 
 def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
@@ -133,8 +144,8 @@ class Place:
         try:
             infos = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            problem = "is a file where a folder must be: move it away" if folder else A_FILE
-            raise UserError(f"{self.at(folder)}: {problem}") from None
+            problem = f"{self.at(folder)}: is a file where a folder must be: move it away"
+            raise UserError(problem) if folder else is_a_file(self.uri) from None
         if not infos:
             self._refuse_no_bucket()
         try:
@@ -280,7 +291,7 @@ class Place:
             return
         path = Path(self.path)
         if os.path.isfile(path):  # False where nobody may look
-            raise UserError(f"{self.uri}: {A_FILE}")
+            raise is_a_file(self.uri)
         above = next(at for at in (path, *path.parents) if os.path.lexists(at))
         try:  # not os.access, by which root may write to /proc
             os.rmdir(mkdtemp(dir=above))

@@ -88,10 +88,47 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
         ("--nope", "No such option: --nope (see `evaljudge --help`)"),
         ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
         ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
+        ("init a.csv", "Got unexpected extra argument(s) (a.csv). Did you mean `evaljudge init "
+         "--corpus a.csv`? (see `evaljudge init --help`)"),
+        ("show run d17", "Got unexpected extra argument(s) (d17). Did you mean `evaljudge show "
+         "--doc d17`? (see `evaljudge show --help`)"),
+        ("check a b", "Got unexpected extra argument(s) (b) (see `evaljudge check --help`)"),
+        ("export csv run --to x", "the run comes first: `evaljudge export run csv`"),
         ("run c.yaml --set", "Option '--set' requires an argument (see `evaljudge run --help`)"),
     ],
-)
+)  # fmt: skip
 def test_how_a_command_is_not_called(words, said, capsys):
+    assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *((f"{words} c1.yaml {rest}", "c1.yaml: is a configuration: name the folder of its run, "
+           "which is its `out` (runs/t1)")
+          for words, rest in (("show", "--doc d"), ("export", "csv --to x.csv"), ("diff", "x"),
+                              ("check", ""), ("why", "--worst 1"), ("label", "--to x.csv"),
+                              ("view", ""), ("agree", ""), ("calibrate", ""))),
+        ("show texts.csv --doc d", "texts.csv: is a file: name a folder (that of a run is the "
+         "`out` of its configuration)"),
+        ("show runs/t2 --doc d", "runs/t2: no run lies here"),
+        ("show run --doc d", "run: no run lies here: did you mean runs?"),
+        ("import runs/t1 texts.csv", "texts.csv:1: no reply can be read: JSONDecodeError Expecting "
+         "value: line 1 column 1 (char 0)"),
+        ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
+        ("run runs", "runs: is a folder: name the YAML file of a configuration"),
+        ("report runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
+         "its run is kept in run.json)"),
+        ("init --corpus text.csv --model m --task summary",
+         "text.csv: no such file or folder: did you mean texts.csv?"),
+    ],
+)  # fmt: skip
+def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs/t1").mkdir(parents=True)
+    (tmp_path / "runs/t1/run.json").write_text("{}")
+    (tmp_path / "c1.yaml").write_text('corpus: texts.csv\n"out": "runs/t1"\n')
+    (tmp_path / "texts.csv").write_text("source,text\n")
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
 
 
@@ -154,13 +191,15 @@ def test_a_password_in_a_file_s_address_is_not_printed(capsys):
 
 
 def test_the_version_is_printed(capsys):
-    assert command(capsys, "--version")[0] == f"evaljudge {evaljudge.__version__}\n"
+    for word in ("--version", "version", "-v"):
+        assert command(capsys, word)[0] == f"evaljudge {evaljudge.__version__}\n"
 
 
 # the help
 
 
 def test_help_is_also_a_command(capsys):
+    assert command(capsys, "judges")[0] == command(capsys, "list", "judges")[0]
     for words in (["help"], ["help", "run"], ["help", "probe", "position"]):
         helped = command(capsys, *words)[0]
         assert helped and helped == command(capsys, *words[1:], "--help")[0]

@@ -428,3 +428,29 @@ def test_a_given_part_of_a_column_takes_the_place_of_its_guess():
     file = write("jsonl", [row | {"people": {"anna": 1, "ben": 2}} for row in rows])
     made(file, column=[f"people.{rater}=ratings.fluency" for rater in ("anna", "ben")])
     assert set(load_config("config.yaml").corpus.columns) == {"people.anna", "people.ben"}
+
+
+def test_what_is_missing_is_said_before_the_file_that_is_there():
+    Path("config.yaml").write_text("")
+    with pytest.raises(UserError, match=r"text\.csv: no such file"):
+        made("text.csv")
+    with pytest.raises(UserError, match="is there already"):
+        made(write("csv", as_rows(THEIRS)))
+
+
+def test_a_judge_without_a_model_is_refused():
+    with pytest.raises(UserError, match="--model none: a judge asks a model"):
+        made(write("csv", as_rows(THEIRS)), model="none", judges=["geval"])
+    assert not Path("config.yaml").exists()
+
+
+def test_the_question_about_columns_names_the_axes_and_likely_ratings():
+    asked = list[str]()
+
+    def ask(question: str, default: str) -> str:
+        asked.append(question)
+        return default
+
+    made(write("csv", [row | {"tone": 3} for row in as_rows(THEIRS)]), ask)
+    assert "these look like ratings: `tone`; " in asked[0]
+    assert "where AXIS is one of coherence, consistency, fluency, relevance; THEIRS=" in asked[0]

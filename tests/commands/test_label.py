@@ -8,17 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from xml.etree.ElementTree import fromstring
 
 import pytest
 
 import evaljudge
-from evaljudge.analysis.labelling import METHODS, entropies
+from evaljudge.analysis.labelling import Method, entropies
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
-from evaljudge.commands.plan import planned_text
 from evaljudge.corpora.corpus import slips
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -26,7 +25,7 @@ from evaljudge.records import ANY_SYSTEM
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Place
 from tests import build
-from tests.build import command
+from tests.build import command, planned_text
 
 SYSTEMS = "ABC"
 DOCUMENTS = 8
@@ -288,7 +287,7 @@ def test_no_cell_of_a_csv_is_a_formula(loop):
         assert not any(cell.startswith(tuple("=+-@\t\r")) for cell in row.values())
 
 
-@pytest.mark.parametrize("by", METHODS)
+@pytest.mark.parametrize("by", get_args(Method))
 def test_every_text_could_have_been_drawn(loop, by):
     made = loop.label(n=7, by=by)
     key = loop.key()
@@ -438,8 +437,8 @@ def test_check_knows_the_keys(loop):
     ("wanted", "said"),
     [
         ({"to": "sheet.xlsx"}, "sheet.xlsx: unknown ending; a sheet ends in .csv or .jsonl"),
-        ({"by": "randm"}, "--by: unknown method 'randm': did you mean 'random'?"),
-        ({"n": 0}, "--n 0: at least one text"),
+        ({"by": "randm"}, "label.by: should be 'random', 'stratified' or 'doubt' (got \"randm\")"),
+        ({"n": 0}, "label.n: should be 1 or more (got 0)"),
         ({"to": "sheet.json"}, "--as label-studio goes with a file that ends in .json"),
         ({"form": "label-studio"}, "--as label-studio goes with a file that ends in .json"),
         ({"axis": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
@@ -448,9 +447,10 @@ def test_check_knows_the_keys(loop):
     ],
 )
 def test_what_cannot_be_drawn_is_refused(loop, wanted, said):
+    to = str(loop.folder / wanted.pop("to", "sheet.csv"))
     with pytest.raises(UserError) as refused:
-        loop.label(**wanted)
-    assert said in str(refused.value) and "\n" not in str(refused.value)
+        evaljudge.label(loop.out, to, **wanted)
+    assert said.replace("--", "") in str(refused.value) and "\n" not in str(refused.value)
     assert not Path(loop.out, "labels").exists() or not list(Path(loop.out, "labels").iterdir())
 
 

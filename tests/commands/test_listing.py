@@ -8,9 +8,10 @@ import pytest
 
 import evaljudge
 from evaljudge.analyses import analyses
-from evaljudge.commands.listing import WHAT, listing
+from evaljudge.commands.listing import listing
 from evaljudge.commands.options import ListOptions
 from evaljudge.commands.run import StepTimes, limited
+from evaljudge.config import Config
 from evaljudge.corpora import known_formats
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import GivenUp
@@ -29,7 +30,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("what", WHAT)
+@pytest.mark.parametrize("what", NAMES)
 def test_each_is_a_line_with_a_sentence_and_what_it_needs(what):
     lines = listing(ListOptions(what)).text.splitlines()
     assert [line.split()[0] for line in lines] == list(NAMES[what])
@@ -43,6 +44,33 @@ def test_the_task_says_its_axes_and_what_a_context_is_for():
     ]
     assert "Axes: naturalness, engagingness, " in dialogue
     assert dialogue.endswith("`text` (the response), and `context` for groundedness.")
+
+
+def said_of(name: str) -> dict[str, str]:
+    lines = listing(ListOptions(name)).text.splitlines()
+    return {line.split()[0]: line.partition("  ")[2].strip() for line in lines}
+
+
+def test_the_settings_are_those_that_are_declared():
+    said = said_of("settings")
+    assert {name for name in said if "." not in name} == {*Config.known_keys()} - {"entity_labels"}
+    assert said["bad_rows"] == 'fail | skip, default "fail"'
+    assert said["most.cost"] == "text: `20 USD`, or a number in the currency of `workers`."
+    assert said["corpus.path"].startswith("text or list, needed: the file, folder, glob or URI")
+
+
+def test_a_judge_and_a_metric_have_their_settings_and_scorers():
+    said = said_of("synthetic")
+    assert said["levels"] == "2 | 3 | 5 | 9, default 5"
+    assert said["checks.exchanged"] == "number, default 0.1"
+    assert "from −15 (worse than all) to 15 (better than all)" in said["synthetic"]
+    assert "1 (worst) to 5 (best)" in said["synthetic.level"]
+    assert said_of("bertscore")["part"] == 'f1 | precision | recall, default "f1"'
+    for kind in kinds():  # each judge refuses what it does not know, and so says what it takes
+        (row,) = listing(ListOptions(kind)).rows
+        assert row["settings"] and row["scorers"], kind
+    without = {row["name"] for row in listing(ListOptions("metrics")).rows if not row["settings"]}
+    assert without == {"words", "compression"}
 
 
 def test_forms_and_mistakes(capsys):

@@ -78,7 +78,7 @@ def test_a_notebook_shows_the_tables_and_no_markup_of_strangers(run):
 
 def test_ratings_of_no_people_are_not_called_theirs(run):
     found = replace(
-        show_text(ShowOptions(str(run), doc_id="d7")), config={"rated_by": "true levels"}
+        show_text(ShowOptions(str(run), doc_id="d7")), run={"config": {"rated_by": "true levels"}}
     )
     assert "rated fluency" in found.text and "people" not in found.text
 
@@ -100,7 +100,7 @@ def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     assert "coherence" not in text
     columns = dict.fromkeys(("ben", "cara", "dan"), "ratings.fluency")
     found = show_text(ShowOptions(str(run), doc_id="d39", system="A"))
-    named = replace(found, config={"corpus": {"columns": columns}}).text
+    named = replace(found, run={"config": {"corpus": {"columns": columns}}}).text
     assert re.search(r"^fluency +ben 3, cara 4$", named, re.MULTILINE)
 
 
@@ -174,7 +174,7 @@ def test_judges_that_do_not_say_how_they_are_shown(run, monkeypatch):
     ("options", "words"),
     [
         (["d07"], "--doc: unknown document 'd07': did you mean 'd7'?"),
-        (["nobody"], "--doc: unknown document 'nobody': known: d0, d1, d10, d11, d12 and 35 more"),
+        (["nobody"], "--doc: unknown document 'nobody': known: d9, d8, d7, d6, d5 and 35 more"),
         (["d1", "mut"], "--system: unknown system 'mut': did you mean 'mute'?"),
         (["d1", "A", "gevl"], "--judge: unknown judge 'gevl': did you mean 'geval'?"),
         (["d1", "A", None, "fluent"], "--axis: unknown axis 'fluent': did you mean 'fluency'?"),

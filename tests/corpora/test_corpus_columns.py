@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, open_corpus, source_of, unread_columns
 from evaljudge.corpora.columns import named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs.watching import Watcher
-from tests.build import command, tabled
+from tests.build import command, planned_text, tabled
 
 Row = dict[str, Any]
 FLAT: Row = {"doc_id": "d1", "source": "Rain fell.", "system": "A", "text": "Rain."}

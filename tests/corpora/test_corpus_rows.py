@@ -150,9 +150,7 @@ def test_folders_globs_and_what_is_not_there(read, folder):
         read(folder / "README.md")
     assert str(raised.value) == (f"{folder}/README.md: unknown ending; the known are {ENDINGS}")
     (folder / "c.yaml").write_text("out: runs/first")
-    with pytest.raises(
-        UserError, match=r"c\.yaml: a configuration, .*: name the folder of its run"
-    ):
+    with pytest.raises(UserError, match=r"c\.yaml: is a configuration: .*`out` \(runs/first\)$"):
         read(folder / "c.yaml")
 
 

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import Layers, layers
 from evaljudge.engines.internals import cached_block
 from evaljudge.engines.loading import usual_block
 from evaljudge.model.asks import Chosen, Options, Prompt
 from evaljudge.model.counting import CountingModel
-from tests.build import config, document, jsonl
+from tests.build import config, document, jsonl, planned_text
 
 HEADS = {"num_attention_heads": 8}
 CONFIGS: dict[str, tuple[dict[str, Any], Layers]] = {

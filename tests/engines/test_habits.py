@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from evaljudge.commands.plan import planned_text
 from evaljudge.config import ModelConfig, load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.scripted import ScriptedEngines
@@ -29,7 +28,7 @@ from evaljudge.model.asks import Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Document
 from evaljudge.runs.job import make_job
-from tests.build import config, document, jsonl
+from tests.build import config, document, jsonl, planned_text
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 from tests.lazily import Lazily
 

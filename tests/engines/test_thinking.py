@@ -16,14 +16,13 @@ from unittest.mock import patch
 import pytest
 
 from evaljudge import run
-from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import Thinking
 from evaljudge.errors import CapReached, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import CountingModel
-from tests.build import config, document, jsonl, stored
+from tests.build import config, document, jsonl, planned_text, stored
 from tests.engines.conftest import SMALL
 from tests.engines.oracle import Oracle
 from tests.engines.vllm_server import serving

@@ -16,11 +16,11 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from evaljudge.commands.plan import planned_text
 from evaljudge.config import WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.placement import Cluster, NodeGroup, groups_of, place
+from tests.build import planned_text
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"

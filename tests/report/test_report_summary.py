@@ -1,6 +1,7 @@
 """What a run ends with, in thirty lines, which Python and notebooks show, too."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.telling import BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking
-from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, summary
+from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, program, summary
 from evaljudge.report.summary import MOST_LINES
 from evaljudge.runs.outcome import Outcome
 from tests.frames import replaced
@@ -211,3 +212,19 @@ def test_names_are_text(hostile):
     assert "<script" not in page
     assert page.count("<tr>") >= 2
     assert len(repr(Outcome("a\nb", hostile)).splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize(
+    ("called", "path", "printed"),
+    [
+        (".venv/bin/evaljudge", "", ".venv/bin/evaljudge"),
+        ("my env/bin/evaljudge", "", "'my env/bin/evaljudge'"),
+        ("{here}/evaljudge", "{here}", "evaljudge"),
+        ("/usr/lib/evaljudge/__main__.py", "", "evaljudge"),
+    ],
+)
+def test_a_command_to_copy_begins_as_this_process_did(called, path, printed, tmp_path, monkeypatch):
+    (tmp_path / "evaljudge").touch(0o755)
+    monkeypatch.setenv("PATH", path.format(here=tmp_path))
+    monkeypatch.setattr(sys, "argv", [called.format(here=tmp_path)])
+    assert program() == printed

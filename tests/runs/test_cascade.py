@@ -14,7 +14,6 @@ from scipy.stats import binom
 
 import evaljudge
 from evaljudge.analysis.cascade import AnsweredTexts, Cascade, agrees
-from evaljudge.commands.plan import planned_text
 from evaljudge.decisions.cascade import kept
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted
@@ -24,7 +23,7 @@ from evaljudge.records import Score
 from evaljudge.storage import Output, inspect
 from evaljudge.text import CERTAIN
 from tests import build
-from tests.build import Noting
+from tests.build import Noting, planned_text
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))
 from promises_cascade import CONFIDENCE, rows

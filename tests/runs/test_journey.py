@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.commands.plan import planned_text
 from evaljudge.errors import UserError
 from tests import build
-from tests.build import Noting, document
+from tests.build import Noting, document, planned_text
 
 AXES = ["fluency", "relevance"]
 

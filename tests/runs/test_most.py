@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import CapReached
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.runs import job as job_module
 from evaljudge.runs import spending
 from tests import build
+from tests.build import planned_text
 
 JUDGES = {"synthetic": {"levels": 3}, "geval": {}, "direct": {"steps": False}}
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from evaljudge.commands.plan import planned_text
 from evaljudge.commands.run import write_demo
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
 from evaljudge.errors import UserError
@@ -25,6 +24,7 @@ from evaljudge.model.asks import Chosen, Options, Prompt, Writing
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings
+from tests.build import planned_text
 
 PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
 ENGINES = ScriptedEngines()
