@@ -53,8 +53,8 @@ def imported(wanted: ImportOptions) -> str:
 def exported(wanted: ExportOptions) -> str:
     run, to = as_path(wanted.run, "run"), as_path(wanted.to, "to")
     judges = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
-    if wanted.run in {**EXPORTS, **judges}:
-        raise UserError(f"the run comes first: `evaljudge export {wanted.what} {wanted.run}`")
+    if run in {**EXPORTS, **judges}:
+        raise UserError(f"the run comes first: `evaljudge export {wanted.what} {run}`")
     if wanted.what not in {**EXPORTS, **judges}:
         raise UserError(unknown("export", wanted.what, [*EXPORTS, *judges]))
     write, judged = EXPORTS.get(wanted.what), (*judges, "verdicts")

@@ -27,7 +27,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, StringConstraints, field_validator
+from pydantic import AfterValidator, ConfigDict, field_validator
 
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import clean
@@ -50,8 +50,14 @@ Paths = Mapping[str, str]
 """Each judge's file, of those that have one."""
 
 
+def _something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("should not be blank")
+    return text
+
+
 Words = Annotated[str, AfterValidator(clean)]
-Named = Annotated[Words, StringConstraints(pattern=r"\S")]
+Named = Annotated[Words, AfterValidator(_something)]
 
 
 class ReferenceRow(Settings):

@@ -117,7 +117,7 @@ def test_how_a_command_is_not_called(words, said, capsys):
          "value: line 1 column 1 (char 0)"),
         ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
         ("run runs", "runs: is a folder: name the YAML file of a configuration"),
-        ("report runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
+        ("run runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
          "its run is kept in run.json)"),
         ("init --corpus text.csv --model m --task summary",
          "text.csv: no such file or folder: did you mean texts.csv?"),
