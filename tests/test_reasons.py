@@ -176,13 +176,13 @@ def copies(*texts: str, references: tuple[str, ...] = (REFERENCE,)) -> Noticed:
     ("changed", "number"), [(0, 0), (1, 1), (2, 1), (3, 0)], ids="itself one two three".split()
 )
 def test_two_words_of_forty_may_differ(changed, number):
-    assert copies(" ".join(["x"] * changed + WORDS[changed:])).found["copies"] == number
+    assert copies(" ".join(["x"] * changed + WORDS[changed:])).seen["copies"] == number
 
 
 def test_a_part_is_no_copy_and_copies_add_up():
-    assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").found["copies"] == 0
-    assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).found["copies"] == 1
-    assert copies("", REFERENCE, references=()).found["copies"] == 0
+    assert copies(" ".join(WORDS[:37]), f"{REFERENCE} and three more").seen["copies"] == 0
+    assert copies(" ".join(WORDS[1:]), references=("other", REFERENCE)).seen["copies"] == 1
+    assert copies("", REFERENCE, references=()).seen["copies"] == 0
     found = copies("other", " ".join(WORDS[1:]))
     found += copies(" ".join(WORDS[:-1]))
     assert list(found.of_copies) == [

@@ -358,7 +358,11 @@ def test_ratings_on_no_axis_of_the_task_are_said():
     file = write("csv", as_rows(THEIRS))
     (said,) = made(file, column=["human_fluency=ratings.overall"]).warnings
     assert said.startswith("rated but not judged: overall; judged but not rated: coherence, consis")
-    given: dict[str, Any] = {"column": ["human_fluency=ratings.overall"], "model": "none"}
+    given: dict[str, Any] = {
+        "column": ["human_fluency=ratings.overall"],
+        "model": "none",
+        "judges": [],
+    }
     assert not made(file, force=True, **given).warnings
 
 
