@@ -90,14 +90,23 @@ class TokenPrice(Settings):
 class ModelConfig(Settings):
     shorthand = "source"
     source: PathName | None = None
+    """A name on the hub, a folder or a URI; `nano` is bundled."""
     revision: str | None = None
+    """Of a model on the hub."""
     chat: dict[str, Any] | Literal["none"] = {}
+    """Switches of its chat template; `none`: it completes plain text."""
     reply: str | None = None
+    """What each of its replies begins with."""
     least_mass: Annotated[float, Field(ge=0, le=1)] = LOW_MASS
+    """How much of its probability the offered answers must hold."""
     engine: dict[str, Any] = {}
+    """Arguments of vLLM."""
     allow: list[Need] = []
+    """What it is trusted with: `pickle`, `remote-code`."""
     exactness: Annotated[float, Field(ge=0, lt=1)] = EXACTNESS
+    """How much spellings that are not followed may change a probability."""
     adapter: PathName | None = None
+    """The folder of a LoRA adapter."""
     price_per_million: TokenPrice | None = None
     thinking: Thinking | None = None
     endpoint: Endpoint | None = None
@@ -173,16 +182,21 @@ class ModelConfig(Settings):
 
 class WorkersConfig(Settings):
     executor: Literal["auto", "local", "ray"] = "auto"
+    """`local`: this process; `ray`: a cluster, or this machine."""
     min: Annotated[int, Field(ge=1)] = 1
+    """How many workers a run needs at least."""
     max: Annotated[int, Field(ge=1)] = 1
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
+    """Of each worker."""
     cpus: Literal["auto"] | Annotated[float, Field(gt=0)] = "auto"
+    """Of each worker."""
     memory: Annotated[float, Field(gt=0)] | None = None
     """GiB of the machine's memory that a worker asks for. It is bookkeeping of Ray's, and what a
     model needs depends on its engine: a guess could refuse machines that would do."""
     labels: Selector | list[Selector] = []
     """Which machines a worker may have, by their labels; a list is tried in order."""
     accelerator_type: Name | None = None
+    """The card that a worker must have, as Ray names it."""
     price_per_gpu_hour: Amount = 0
     price_per_worker_hour: Amount = 0
     """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
@@ -256,11 +270,17 @@ class Condition(Settings):
     scorer: str = Field(description="the name of a judge, a metric or one of their scorers")
     axis: str = Field(description="the axis of the scores, or '*' for a scorer without axes")
     at_least: float | None = None
+    """The lowest score that passes."""
     at_most: float | None = None
+    """The highest score that passes."""
     top_fraction: Fraction | None = None
+    """The share of the texts that pass, the best ones."""
     precision: Fraction | None = None
+    """The share of the passing texts that is to be good, by the ratings."""
     good: float | None = None
+    """The rating from which on a text is good."""
     confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """How sure `precision` is to be."""
 
     @model_validator(mode="after")
     def _asks_something(self) -> "Condition":
@@ -367,16 +387,24 @@ class Config(Settings):
     corpus: CorpusConfig = Field(description=CORPUS)
     out: PathName = Field(description="the folder or URI where everything that a run makes goes")
     task: PathName = "summary"
+    """What the texts are: `summary`, `dialogue`, `story`, or a file."""
     axes: Annotated[Names, Field(min_length=1)] | None = None
+    """What is judged; by default every axis of the task."""
     prompts: PathName | None = None
+    """A folder of prompts that take the place of built-in ones."""
     layout: Literal["paper", "shared"] = "paper"
+    """The order of the parts of a prompt."""
     model: ModelConfig | None = None
+    """The model that judges."""
     writer: ModelConfig | None = None
+    """The model that writes references and questions; by default `model`."""
     judges: Annotated[
         dict[str, dict[str, Any]],
         BeforeValidator(partial(metrics_spec, what="judges, [synthetic],")),
     ] = {"synthetic": {}}
+    """The judges, by name, with their settings."""
     metrics: Annotated[dict[str, dict[str, Any]], BeforeValidator(metrics_spec)] = {}
+    """The metrics, by name, with their settings."""
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""
     combine: dict[str, CombineConfig] = {}
@@ -388,14 +416,19 @@ class Config(Settings):
     workers: WorkersConfig = WorkersConfig()
     most: MostConfig | None = None
     calibrate: Names = []
+    """The scorers that are fitted to the scale of the ratings."""
     select: Annotated[list[Selection], AfterValidator(_other_names)] = []
+    """Rules that select texts by their scores."""
     agreement: AgreementConfig = AgreementConfig()
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
+    """The share of texts that must be scored, else the exit code is 3."""
     bad_rows: Literal["fail", "skip"] = "fail"
+    """What becomes of rows of the corpus that cannot be read."""
     commit_every: Annotated[float, Field(gt=0)] = 60
     """Seconds of work on a shard that a worker's death may cost, but for the cases it was at."""
     briefs: PathName | None = None
+    """A folder that runs share, of what was written about documents."""
     study: StudyConfig | None = None
     view: Draws = 30
     """How many candidates index.html shows with each judge's evidence."""

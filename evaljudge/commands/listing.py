@@ -4,11 +4,13 @@ words        The number of words: a baseline. Needs: nothing else.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -24,6 +26,8 @@ from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.settings import Settings, is_settings, leaves
 from evaljudge.text import LONG, one_line
 
+_SETTING = re.compile(r"^\| `(\w+)` \| [^|]+ \| (.+) \|$", re.MULTILINE)
+"""A line on a setting in a judge's README.md."""
 Row = dict[str, Any]
 """`name` and `about`; beside these `needs`, `settings` and `scorers`, or `type` and `default`."""
 KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", NoneType: ""}
@@ -79,8 +83,14 @@ def _rows(what: str | None) -> Iterable[Row]:
 
 def _judge(kind: str) -> Row:
     judge, task = plugins()[kind], load_task(BUILT_IN[0])
-    about = _about(kinds()[kind].partition(":")[0])
-    return _scorer(kind, about, judge.needs, lambda settings: judge.make(settings, task, kind))
+    home = import_module(kinds()[kind].partition(":")[0])
+    about, file = _about(home.__name__), Path(home.__file__ or "").with_name("README.md")
+    row = _scorer(kind, about, judge.needs, lambda settings: judge.make(settings, task, kind))
+    meanings = dict(_SETTING.findall(file.read_text(encoding="utf-8"))) if file.exists() else {}
+    for setting in row["settings"]:
+        meaning = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", meanings.get(setting["name"], ""))
+        setting["about"] = setting["about"] or one_line(meaning, LONG)
+    return row
 
 
 def _metric(name: str) -> Row:

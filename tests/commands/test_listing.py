@@ -54,14 +54,15 @@ def said_of(name: str) -> dict[str, str]:
 def test_the_settings_are_those_that_are_declared():
     said = said_of("settings")
     assert {name for name in said if "." not in name} == {*Config.known_keys()} - {"entity_labels"}
-    assert said["bad_rows"] == 'fail | skip, default "fail"'
+    about = "What becomes of rows of the corpus that cannot be read."
+    assert said["bad_rows"] == f'fail | skip, default "fail": {about}'
     assert said["most.cost"] == "text: `20 USD`, or a number in the currency of `workers`."
     assert said["corpus.path"].startswith("text or list, needed: the file, folder, glob or URI")
 
 
 def test_a_judge_and_a_metric_have_their_settings_and_scorers():
     said = said_of("synthetic")
-    assert said["levels"] == "2 | 3 | 5 | 9, default 5"
+    assert said["levels"] == "2 | 3 | 5 | 9, default 5: how many references: 2, 3, 5 or 9"
     assert said["checks.exchanged"] == "number, default 0.1"
     assert "from −15 (worse than all) to 15 (better than all)" in said["synthetic"]
     assert "1 (worst) to 5 (best)" in said["synthetic.level"]
