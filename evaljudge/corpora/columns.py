@@ -32,6 +32,7 @@ from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
     OF_RATER,
+    RATER,
     RefusedError,
     in_candidates,
     is_absent,
@@ -66,12 +67,14 @@ _WORDS = {
         "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
         "generation completion continuation reply story decoded zusammenfassung antwort résumé "
         "réponse",
+        RATER: "rater annotator worker coder reviewer",
     }.items()
     for word in words.split()
 }
 """Words in what others call our fields."""
 _NO_RATING = re.compile(
-    r"(^|.*[\W_])(id|idx|index|no|nr|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
+    r"(^|.*[\W_])(id|idx|index|no|nr|number|n|len|length|year|count|words|tokens|seed|fold|rank"
+    r"|rater|annotator|worker|coder|reviewer)"
     r"\W*|session|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
     re.IGNORECASE,
 )
@@ -375,9 +378,10 @@ class Unread:
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
         lacking = [f for f in KNOWN_FIELDS if f not in self.known and f != "ratings"]
+        texts = [f for f in lacking if f != RATER]
         found, rated = dict[str, str](), self.rated
         for name in (name for name in self._ratings if name not in rated):
-            near = get_close_matches(name.casefold(), lacking, n=1, cutoff=0.8)
+            near = get_close_matches(name.casefold(), texts, n=1, cutoff=0.8)
             field = field_called(name) or "".join(near)
             if field in lacking and field != name:
                 found[name] = field
@@ -399,7 +403,7 @@ def field_called(name: str) -> str:
     last = known[-1] if known else "doc_id"
     if words and words[-1] in ("id", "nr"):
         is_of_document = last in ("doc_id", "source") or "story" in words  # several texts have it
-        return last if last == "system" else "doc_id" if is_of_document else ""
+        return last if last in ("system", RATER) else "doc_id" if is_of_document else ""
     return "references" if last and "references" in known else last if words else ""
 
 

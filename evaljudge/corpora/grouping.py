@@ -9,17 +9,19 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from itertools import zip_longest
+from math import isnan, nan
+from statistics import fmean
 from typing import Any
 
-from evaljudge.corpora.rows import DOTTED, OF_RATER, CaseRow, RefusedError
+from evaljudge.corpora.rows import DOTTED, OF_RATER, CandidateRow, CaseRow, RefusedError
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
 SEVERAL_ROWS = (
-    "several rows for one text: one for each rater or axis, or one twice? Give each text one row, "
-    "and name the file of raters under `ratings` (see the tutorial, The table)"
+    "several rows for one text: one for each rater or axis, or one twice? Name the column of "
+    "raters (`rater`), or give each text one row (see the tutorial, The table)"
 )
 CACHE_KIB = 65_536
 SCHEMA = f"""
@@ -171,16 +173,36 @@ class Grouping(Grouped):
                 (first,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
+        is_there = False
         for candidate in row.candidates:
             find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
                 if candidate.text and candidate.text == earlier[1]:
+                    is_there = row.rater is not None and self._rated_too(number, candidate)
+                    if is_there:
+                        continue
                     raise RefusedError(f"the text of {earlier[0]} again: {SEVERAL_ROWS}")
                 raise RefusedError(_again(row, candidate.system, earlier[0]))
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
             self.index.execute(fill, (text, place, number))
-        self._keep(number, place, row)
+        if not is_there:
+            self._keep(number, place, row)
+
+    def _rated_too(self, number: int, candidate: CandidateRow) -> bool:
+        """Another rater's ratings of a text that is there; False where they are the same one's."""
+        at = number, candidate.system
+        found = self._one(f"{_CANDIDATES} AND system = ?", *at)
+        means, listed = json.loads(found[2]), json.loads(found[3] or "{}")
+        for axis, more in candidate.ratings.raters.items():
+            both = list(zip_longest(listed.get(axis, ()), more, fillvalue=nan))
+            if any(one == one and other == other for one, other in both):
+                return False
+            listed[axis] = [other if isnan(one) else one for one, other in both]
+            means[axis] = fmean(number for number in listed[axis] if number == number)
+        change = "UPDATE candidate SET ratings = ?, raters = ? WHERE document = ? AND system = ?"
+        self.index.execute(change, (json.dumps(means), json.dumps(listed), *at))
+        return True
 
     def _keep(self, number: int | None, place: str, row: CaseRow) -> None:
         """Where this row has a system twice, the first is kept."""

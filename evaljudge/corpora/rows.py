@@ -18,6 +18,8 @@ ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 -> Ratings(mean={"coherence": 4.5, "fluency": 3.0}, raters={"coherence": (4.0, nan, 5.0)}, absent=3)
 
 Raters may be named ({"coherence": {"anna": 4, "ben": 5}}): each name has one place in the corpus.
+A flat row may be one rater's ({"rater": "anna", "ratings": {"coherence": 4}}): then several rows
+may be of one text.
 """
 
 import json
@@ -37,14 +39,14 @@ from evaljudge.errors import UserError, first_words
 from evaljudge.text import shown
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-KNOWN_FIELDS = (
-    *("doc_id", "source", "references", "context"),
-    *("candidates", "system", "text", "ratings"),
-)
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
 LABEL, RATER, NOTE = "label", "rater", "note"
 """What rows of sheets have (see sheets.py)."""
+KNOWN_FIELDS = (
+    *("doc_id", "source", "references", "context"),
+    *("candidates", "system", "text", "ratings", RATER),
+)
 KEYS_NAMED = 20
 NOT_UTF8 = "not UTF-8"
 OTHER_FORMS = {
@@ -307,16 +309,28 @@ class CaseRow(BaseModel):
     context: Annotated[str | None, PlainValidator(_context)] = None
     references: Annotated[tuple[str, ...], PlainValidator(_texts)] = ()
     candidates: list[CandidateRow]
+    rater: Any = None
 
 
 def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
     """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:
-        nested = {**fields, "candidates": [fields]} if is_flat else fields
+        nested = {**fields, "candidates": [_of_its_rater(fields)]} if is_flat else fields
         return CaseRow.model_validate(nested, context=raters)
     except ValidationError as error:
         text = first_words(error)
         if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):
             text = f"no `source`; {keys_of(fields)}"
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None
+
+
+def _of_its_rater(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    rater, ratings = fields.get(RATER), fields.get("ratings")
+    if is_absent(rater) or not isinstance(ratings, Mapping):
+        return fields
+    named = {
+        axis: rating if isinstance(rating, list | Mapping) else {str(rater): rating}
+        for axis, rating in ratings.items()
+    }
+    return {**fields, "ratings": named}

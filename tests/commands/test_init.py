@@ -231,7 +231,7 @@ article=source summary=text anna_fluency=ratings.fluency ben_fluency=ratings.flu
 docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
 example_id=doc_id conversation=source chatbot=system reply=text context coherence_anna=\
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
-document=source reference_summary=references system system_summary=text annotator_id
+document=source reference_summary=references system system_summary=text annotator_id=rater
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
 user_input=source response=text retrieved_contexts=context
 doc=doc_id source llm=system prediction=text Fluency_(1-5)=ratings.fluency
@@ -308,15 +308,13 @@ def test_wrong_flags(given, words):
         made(**({"corpus": write("csv", as_rows(THEIRS))} | given))
 
 
-def test_a_row_for_each_rater_is_refused_and_not_skipped():
+def test_a_row_for_each_rater_needs_their_names():
     rows = [row | {"human_fluency": rating} for row in as_rows(THEIRS) for rating in (4, 2)]
-    unread = [row | {"rater": n % 2, "human_fluency": ""} for n, row in enumerate(rows)]
-    for several in (rows, unread):
-        said = (
-            r"texts\.csv:3: the text of texts\.csv:2 again: several rows for one text: .*`ratings`"
-        )
-        with pytest.raises(UserError, match=said):
-            made(write("csv", several))
+    said = r"texts\.csv:3: the text of texts\.csv:2 again: several rows for one text: .*`rater`"
+    with pytest.raises(UserError, match=said):
+        made(write("csv", rows))
+    named = [row | {"worker_id": f"w{n % 2}"} for n, row in enumerate(rows)]
+    assert "worker_id = rater" in made(write("csv", named)).columns
 
 
 def test_a_column_for_each_system_is_not_read_as_one_system():

@@ -66,7 +66,7 @@ def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
 
 AGAIN = [
     (flat(text="other"), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
-    (flat(rater="ben"), f"the text of cases.jsonl:1 again: {SEVERAL_ROWS}"),
+    (flat(), f"the text of cases.jsonl:1 again: {SEVERAL_ROWS}"),
     (
         nested({"system": "B", "text": ""}, {"system": "A", "text": ""}),
         "system 'A' of document 'd' again (first in cases.jsonl:1)",

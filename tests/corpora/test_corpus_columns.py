@@ -247,7 +247,7 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
      ["201 systems: the 200 with the most", "31 axes are rated: statistics cover 30"]),
     ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
      [f"{RATED}`rating_1`, `rating_2`"]),
-    ("csv", [FLAT | {"rouge_1": 0.4, "annotator_id": 7}], [f"{REST}`rouge_1`, `annotator_id`"]),
+    ("csv", [FLAT | {"rouge_1": 0.4, "worker": 7, "rater": 7}], [f"{REST}`rouge_1`, `worker`"]),
     ("jsonl", [FLAT | {"tone": "4,5"}], [f"{RATED}`tone`"]),
 ]  # fmt: skip
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from evaljudge.agreement.agree import ceiling
 from evaljudge.analysis.tables import Tables
 from evaljudge.corpora.rows import ratings_of
+from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
 from evaljudge.storage.tables import from_table, to_table
 
@@ -182,3 +183,19 @@ def test_the_ceiling_is_that_of_the_full_matrix(read, lines, seed):
     np.testing.assert_array_equal(of.table("x"), matrix)
     np.testing.assert_array_equal(of.human["x"], np.nanmean(matrix, axis=1))
     assert ceiling(of.documents, of.systems, of.table("x")) == ceiling(documents, systems, matrix)
+
+
+def test_rows_of_one_text_may_be_of_several_raters(read, lines):
+    """As if they stood in one row by their names, in any order of the rows."""
+    given = [("anna", 5, 1), ("ben", 4, None), ("cy", None, 3)]
+    rows = [ROW | {"rater": who, "ratings": {"x": x, "y": y}} for who, x, y in given]
+    by_name = {"x": {who: x for who, x, _ in given}, "y": {who: y for who, _, y in given}}
+    digests = set[str]()
+    for of_one_text in (rows, rows[::-1], [ROW | {"ratings": by_name}]):
+        corpus = read(lines(*of_one_text))
+        (text,) = corpus.cases[0].candidates
+        assert text.ratings == {"x": 4.5, "y": 2.0} and text.raters["x"] == (5.0, 4.0)
+        digests.add(corpus.ratings_digest)
+    assert len(digests) == 1
+    with pytest.raises(UserError, match="c.*:4: the text of .*:1 again: several rows for one"):
+        read(lines(*rows, rows[0]))
