@@ -201,7 +201,7 @@ def absent(path: str, said: str) -> UserError:
     """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it."""
     folder, name = os.path.split(path.rstrip("/"))
     there = os.listdir(folder or ".") if os.path.isdir(folder or ".") else ()
-    near = get_close_matches(name, there, 1, 0.75)
+    near = get_close_matches(name, {*there} - {name}, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
     return UserError(f"{path}: {said}{hint}")
 

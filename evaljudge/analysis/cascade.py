@@ -70,7 +70,8 @@ def cascade_of(
     if NAME in judges:
         raise UserError("cascade: a judge has this name, and the cascade's scorer needs it")
     first, then = judges[wanted.first], judges[wanted.then]
-    if not first.options and type(first).__module__.startswith("evaljudge."):
+    is_known = first.only_reads() or type(first).__module__.startswith("evaljudge.")
+    if not first.options and is_known:
         raise no_doubt(first)
     made = Cascade(((first.scorers[0], 1.0), (then.scorers[0], 1.0)))
     of = {judge.scorers[0]: judge.axes_of(judge.scorers[0]) for judge in (first, then)}

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
-from evaljudge.errors import Unasked, UserError
+from evaljudge.errors import Unasked, UserError, first_words
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.runs.binding import config_of_run
 from evaljudge.runs.job import BOTH, make_job
@@ -145,5 +145,5 @@ def _read(line: bytes) -> tuple[str, Any]:
         if said.get("error") or response.get("status_code", OK) != OK or not body["choices"]:
             return key, json.dumps(said.get("error") or body or response)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return "", f"no reply can be read: {type(error).__name__} {error}"
+        return "", f"this line is no reply of a batch: {first_words(error)}"
     return key, body

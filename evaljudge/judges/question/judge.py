@@ -10,7 +10,7 @@ The probabilities are exact, as those of every judge that offers answers.
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from evaljudge.judges.shared.one_question import OneQuestion
 from evaljudge.model.asks import Chosen
@@ -27,8 +27,16 @@ def _worth(given: Any) -> Any:
     return {str(word): worth for word, worth in pairs}
 
 
+def _plain(question: str) -> str:
+    if "{{" in question:
+        raise ValueError("is plain text, so nothing is filled in for {{ … }}: leave it out")
+    return question
+
+
 class QuestionSettings(Settings):
-    question: Annotated[str, Field(min_length=1)] = "How good is it as a whole?"
+    question: Annotated[str, Field(min_length=1), AfterValidator(_plain)] = (
+        "How good is it as a whole?"
+    )
     answers: Annotated[dict[str, float], BeforeValidator(_worth), Field(min_length=2)] = {
         f"{rating}": rating for rating in range(1, 6)
     }

@@ -15,6 +15,7 @@ they write steps for each axis first (steps.py), and `geval` also draws ratings.
 common with it is QuestionJudge.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -58,6 +59,11 @@ TAKEN = {"target", "source", "context", "target_noun", "source_noun", "axis", "d
 """The slots that a question has without declaring them."""
 UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
             "model cannot tell where the text begins and ends")  # fmt: skip
+
+
+_AXIS = re.compile(r"axis|description|include|extends")
+AXISLESS = ("its question has no {{ axis }}, so it is the same on every axis: set "
+            "`each_axis = False` to ask it once")  # fmt: skip
 
 
 class QuestionJudge(Judge, Generic[Reply]):
@@ -267,6 +273,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             self._asking["slots"] = list(self.slots)
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
+        if len(axes) > 1 and self.question and not _AXIS.search(self.question):
+            self.cautions = (*self.cautions, f"judges.{name}: {AXISLESS}")
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
 

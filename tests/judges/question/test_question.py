@@ -13,7 +13,7 @@ from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
 
 ROWS = [{"doc_id": "d", "source": "Rain fell.", "system": "A", "text": "It rained."}]
-YES_NO = {"question": "Is it {{ brief }}?", "answers": {"Yes": 1, "No": 0}}
+YES_NO = {"question": "Is it {brief}?", "answers": {"Yes": 1, "No": 0}}
 RATED = {"question": "How brief is it?", "answers": [1, 2, 10]}
 
 
@@ -32,7 +32,7 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
     assert scores == pytest.approx({("brief", "*"): 0.5 / 0.75, ("rated", "*"): 0.5 + 0.5 + 2.5})
     (brief, yes_no), (rated, numbers) = asked.items()
     assert (yes_no, numbers) == (("Yes", "No"), ("1", "2", "10"))
-    assert "Is it {{ brief }}?" in brief and "exactly one of these: 1, 2 or 10." in rated
+    assert "Is it {brief}?" in brief and "exactly one of these: 1, 2 or 10." in rated
     assert brief.index("Rain fell.") < brief.index("It rained.") < brief.index("Is it")
 
 
@@ -43,6 +43,7 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
         ({"answers": ["good", "bad"]}, "answers: should be a number"),
         ({"answers": {"Yes": 1}}, "answers: should have 2 or more"),
         ({"answers": {"yes": 1, "Yes": 0}}, "differ by more than their case"),
+        ({"question": "How {{ axis }}?"}, "question: is plain text, so nothing is filled in"),
         ({"question": ""}, "question: should not be empty"),
     ],
 )
