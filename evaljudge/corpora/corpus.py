@@ -34,7 +34,7 @@ FEWEST_OTHERS, FAR, TIMES = 3, 2, 10
 """Ratings are far from the others where these have so many different values, and lie so many times
 their range away from the nearest. Where one or two values are all others, what is above ten or five
 times the larger is far, 0 not counted: 55 for 5, but 10 beside 0 and 1 ends a scale. What is alone
-nearer by is in `_is_alone`, and in the tutorial, The table."""
+nearer by is in `_is_alone`, and in docs/agreement.md, Slips."""
 MOST_ODD, MOST_VALUES = 3, 1000
 
 

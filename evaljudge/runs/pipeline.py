@@ -161,7 +161,10 @@ def plan(
     given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None, **settings: Any
 ) -> Plan:
     """What a run would ask; no model is loaded and nothing is written but a corpus in memory."""
-    return make_plan(make_job(_config(given, changes, settings), engines))
+    job = make_job(_config(given, changes, settings), engines)
+    planned = make_plan(job)
+    planned.warnings = [*job.cautions, *planned.warnings]
+    return planned
 
 
 def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:

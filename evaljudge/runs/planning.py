@@ -68,7 +68,8 @@ class Plan:
     def __repr__(self) -> str:
         sizes, asked = f"documents {self.cases:,}, texts {self.candidates:,}", self.total
         plan = f"Plan({sizes}; asks {asked.asks:,}, tokens of prompts {asked.prompt:,})"
-        return "\n".join([plan, *(f"foreseen {line}" for line in self.foreseen)])
+        foreseen = (f"foreseen {line}" for line in self.foreseen)
+        return "\n".join([plan, *foreseen, *(f"warning: {line}" for line in self.warnings)])
 
     @property
     def foreseen(self) -> list[str]:
