@@ -111,7 +111,13 @@ def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
             reason = f"holds credentials: they belong in the environment (got {shown(plain)})"
             raise UserError(f"{at}: {reason}")
         if not isinstance(v, str | int | float | Mapping | list | tuple | PathLike | None):
-            raise UserError(f"{at}: a {type(v).__name__} is no value here: write it as a text")
+            is_class = isinstance(v, type)
+            how = (
+                f"as '{v.__module__}:{v.__name__}', which workers import"
+                if is_class
+                else "as a text"
+            )
+            raise UserError(f"{at}: a {type(v).__name__} is no value here: write it {how}")
 
 
 def as_path(value: AnyPath, argument: str) -> str:

@@ -158,7 +158,7 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         if key in settings:
             raise UserError(message)
     names = {k: [settings[k]] if isinstance(settings[k], str) else settings[k] for k in _OF_NAMES}
-    lists = {k: v if isinstance(v, Mapping) else list(v) for k, v in names.items() if v is not None}
+    lists = {k: list(v) if isinstance(v, tuple) else v for k, v in names.items() if v is not None}
     rest = {key: value for key, value in settings.items() if value is not None}
     return {"workers": HERE} | rest | lists
 
