@@ -82,7 +82,7 @@ def test_caps_of_tokens_and_of_money(bench, capsys, monkeypatch):
     with pytest.raises(CapReached, match="tokens reached: .* and .* EUR are spent"):
         evaljudge.run(given, engines=ScriptedEngines())
     there = spent(bench)
-    assert 3000 <= there["tokens"] < 3000 + 200
+    assert 3000 <= there["tokens"] < 3000 + 400
     prompt = there["tokens"] - there["asks"]
     assert there["cost"] == pytest.approx(prompt / 1000 + there["asks"] / 200)
     monkeypatch.setattr(job_module, "VllmEngines", ScriptedEngines)
