@@ -301,7 +301,7 @@ class Unread:
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
                 for name, cell in self._no_numbers.items()
-                if _axis(name) in _known_axes() and name not in ratings
+                if name and _axis(name) in _known_axes() and name not in ratings
             ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),

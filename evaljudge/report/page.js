@@ -394,11 +394,11 @@ function drawMatrix() {
   const byDocument = Map.groupBy(scored, (row) => list.names[row]);
   const bySystem = Map.groupBy(scored, (row) => list.systems[row]);
   const meanIn = (rows) => rows.reduce((sum, row) => sum + list.scores[row], 0) / rows.length;
-  const mean = meanIn(scored);
   const means = new Map([...bySystem].map(([system, rows]) => [system, meanIn(rows)]));
   const lines = [...byDocument].map(([doc, rows]) => {
-    const own = meanIn(rows) - mean;
-    const distances = rows.map((row) => list.scores[row] - own - means.get(list.systems[row]));
+    const beyond = rows.map((row) => list.scores[row] - means.get(list.systems[row]));
+    const own = rows.length > 1 ? beyond.reduce((sum, one) => sum + one, 0) / rows.length : 0; // of one text, who knows?
+    const distances = beyond.map((one) => one - own);
     return { doc, apart: new Map(rows.map((row, at) => [list.systems[row], [row, distances[at]]])), most: Math.max(...distances.map(Math.abs)), squares: distances.reduce((sum, one) => sum + one * one, 0) };
   }).sort((a, b) => b.most - a.most);
   const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / scored.length) || 1;
