@@ -177,10 +177,6 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     return watcher or (usual_watcher() if progress else Watcher())
 
 
-def _run_quietly(config: Config, engines: Engines) -> Outcome:
-    return run_job(make_job(config, engines), Watcher())
-
-
 def _config(given: Given, changes: Sequence[str], settings: Mapping[str, Any]) -> Config:
     if isinstance(given, Config):
         if not (changes or settings):
@@ -307,7 +303,7 @@ class ClaimedJob:
         kept = replace(part.source, longest=longest)
         with WarmEngines(part.job.engines, kept) as warm:
             job = replace(self.job, engines=cast(Engines, warm))
-            some = passed_on(job, output, _run_quietly)
+            some = passed_on(job, output, lambda *of_drawn: run_job(make_job(*of_drawn), Watcher()))
             warm.begin_run()
             part = replace(part, job=replace(part.job, engines=job.engines))
             do_pass(part, output, todo, watch, longest, passed_on=some)

@@ -37,7 +37,7 @@ from evaljudge.runs.repair import Faulty, left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
-from evaljudge.text import counted, is_not_expected
+from evaljudge.text import counted, is_not_expected, listed
 
 LIBRARIES = "ray", "pyarrow", "numpy", "scipy"
 MOST_SCORED_HERE = 64
@@ -73,7 +73,7 @@ def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Sh
 
 def further_ratings(job: Job, output: Output) -> FurtherRatings:
     axes = [axis.name for axis in job.task.axes]
-    ratings = read_ratings(job.config.rating_files, output, axes)
+    ratings = read_ratings(listed(job.config.ratings), output, axes)
     for rule in job.config.select:
         for condition in rule.all:
             if condition.confidence is not None and condition.axis in ratings.uneven:
