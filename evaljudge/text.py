@@ -147,9 +147,8 @@ def listed(given: str | Sequence[str]) -> Sequence[str]:
     return [given] if isinstance(given, str) else given
 
 
-def columns(text: str) -> int:
-    """The columns that a terminal gives a line."""
-    return cell_len(text)
+columns = cell_len
+"""The columns that a terminal gives a line."""
 
 
 def fitted(text: str, width: int) -> str:
