@@ -143,7 +143,6 @@ def direction(text: str) -> str:
 
 
 def listed(given: str | Sequence[str]) -> Sequence[str]:
-    """One name or several."""
     return [given] if isinstance(given, str) else given
 
 
