@@ -24,7 +24,7 @@ from evaljudge.agreement.pairs import Floats
 from evaljudge.analysis.cascade import AnsweredTexts, agrees
 from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.commands.run import demo_config
-from evaljudge.decisions.cascade import kept
+from evaljudge.decisions.certified import kept
 from evaljudge.storage import Output
 
 AXES = ("coherence", "fluency")

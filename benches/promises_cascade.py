@@ -18,7 +18,7 @@ from promises import Row, row
 
 from evaljudge.agreement.calibration import lowest_threshold
 from evaljudge.agreement.pairs import Floats
-from evaljudge.decisions.cascade import kept
+from evaljudge.decisions.certified import kept
 
 CONFIDENCE = 0.9
 

@@ -494,10 +494,6 @@ class Config(Settings):
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property
-    def rating_files(self) -> list[str]:
-        return list(listed(self.ratings))
-
-    @property
     def corpus_name(self) -> str:
         return ", ".join(listed(self.corpus.path))
 

@@ -65,6 +65,15 @@ def needing(where: str, *extras: str) -> Iterator[None]:
         raise UserError(message) from None
 
 
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """A mistake in this block is said with where it is: the judge or the key that it belongs to."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error.__cause__
+
+
 class SeveralMistakes(UserError):
     """Mistakes that one message reports together; `evaljudge plan` lists them one by one."""
 

@@ -98,6 +98,11 @@ def read_yaml(text: str, where: str | Path) -> Any:
     return value
 
 
+def yaml_beside(module: str, name: str) -> Any:
+    """What one of our own files holds, which lies beside this module (`__file__`)."""
+    return yaml.safe_load(Path(module).with_name(name).read_text("utf-8"))
+
+
 def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
     """Refuse what JSON cannot hold, texts that no file and no path can hold, and secrets: all of
     it is stored with a run, in run.json."""
@@ -121,7 +126,6 @@ def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
 
 
 def as_path(value: AnyPath, argument: str) -> str:
-    """A path or URI as a text."""
     if not isinstance(value, str | PathLike):
         kind = type(value).__name__
         raise UserError(f"{argument}: give a path as a text, not a value of type {kind}")

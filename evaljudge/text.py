@@ -143,13 +143,11 @@ def direction(text: str) -> str:
 
 
 def listed(given: str | Sequence[str]) -> Sequence[str]:
-    """One name or several."""
     return [given] if isinstance(given, str) else given
 
 
-def columns(text: str) -> int:
-    """The columns that a terminal gives a line."""
-    return cell_len(text)
+columns = cell_len
+"""The columns that a terminal gives a line."""
 
 
 def fitted(text: str, width: int) -> str:

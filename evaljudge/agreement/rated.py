@@ -82,11 +82,6 @@ class Rated:
         often = sorted(self.human, key=lambda axis: -int(np.isfinite(self.human[axis]).sum()))
         return self.on(list(dict.fromkeys([*shared, *often]))[:MOST_AXES])
 
-    def without_repetitions(self) -> "Rated":
-        """The ratings without further, or shorter, trials of a scorer: `synthetic.n10#2`."""
-        scores = {key: c for key, c in self.scores.items() if not is_repetition(key[0])}
-        return replace(self, scores=scores)
-
     def against(self, human: str) -> dict[str, Floats]:
         """The scorers that meet this human axis."""
         return {

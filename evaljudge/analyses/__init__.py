@@ -15,7 +15,7 @@ from enum import IntEnum
 from functools import cache, cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from evaljudge.agreement.rated import Grid, Rated
+from evaljudge.agreement.rated import Grid, Rated, is_repetition
 from evaljudge.analysis.combining import Combination, Weights
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import Findings as Findings
@@ -82,7 +82,8 @@ class RunFrame:
     @cached_property
     def compared(self) -> Rated:
         """The scorers and axes that are compared with people: no repetitions, not too many axes."""
-        return self.rated.without_repetitions().with_few_axes()
+        scores = {key: c for key, c in self.rated.scores.items() if not is_repetition(key[0])}
+        return replace(self.rated, scores=scores).with_few_axes()
 
     @property
     def families(self) -> Mapping[str, Sequence[str]]:

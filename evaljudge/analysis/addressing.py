@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Self
 
 from evaljudge.records import Case
+from evaljudge.settings import yaml_beside
 from evaljudge.text import counted, one_line, plain_words, shown
 
 BEFORE = 10  # characters that a warning quotes before what was found
@@ -111,10 +111,7 @@ def addresses(text: str, source: str | None = None) -> dict[Looks, str]:
 
 @cache
 def signs() -> list[Sign]:
-    import yaml
-
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    entries = yaml.safe_load(text).values()
+    entries = yaml_beside(__file__, "addressing.yaml").values()
     for row in entries:
         row |= {"pattern": re.compile(row["pattern"]), "looks": tuple(row.get("looks", ADDRESSES))}
     return [Sign(**row) for row in entries]

@@ -10,7 +10,7 @@
 Two answers agree where they are on the same side of every threshold (`at_least`, `at_most`) that a
 selection has for the scorer `cascade`; with `within`, where they differ by no more. A text has one
 doubt, the greatest of the axes that count, and agrees where it does on all of these. What is known
-of it is in OUT/cascade.json, from decisions/cascade.py.
+of it is in OUT/cascade.json, from decisions/certified.py.
 """
 
 from collections.abc import Mapping, Sequence

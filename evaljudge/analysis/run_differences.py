@@ -361,7 +361,6 @@ def _selection(name: str, runs: Sequence[ScoredRun], both: Sequence[Rated]) -> S
 
 
 def _values(both: Sequence[Rated], scale: Key, row: int) -> list[float | None]:
-    """The value on this scale in both runs."""
     values = (float(rated.scores[scale][row]) if scale in rated.scores else nan for rated in both)
     return [value if isfinite(value) else None for value in values]
 

@@ -77,7 +77,8 @@ class RunTables:
     def wide_scores(self, *, with_texts: bool) -> "Iterator[pa.Table]":
         """A row for each candidate, with a column for each scorer and axis and for people's;
         `with_texts`: with the reasons for missing scores, the text and its source, too."""
-        return self._each(partial(self._wide, with_texts), self._scored)
+        further = kept_ratings(self.output).texts
+        return self._each(partial(self._wide, with_texts, further), self._scored)
 
     def verdicts(self, judge: str, columns: Sequence[str] | None) -> ShardTables:
         details = details_of(self._kind(judge), "verdict_columns")
@@ -149,18 +150,14 @@ class RunTables:
             table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
-    @cached_property
-    def _further(self) -> ByText:
-        return kept_ratings(self.output).texts
-
-    def _wide(self, with_texts: bool, shard: Shard) -> "pa.Table":
+    def _wide(self, with_texts: bool, further: ByText, shard: Shard) -> "pa.Table":
         import pyarrow as pa
 
         read = ShardScores(self.output, shard, with_bodies=with_texts)
         columns = {scale_name(*key): values for key, values in read.scores.items()}
         columns |= {f"{HUMAN}.{axis}": values.copy() for axis, values in read.human.items()}
         for row, text in enumerate(read.texts):
-            for axis, rating in self._further.get(text, RatedText({}, {})).ratings.items():
+            for axis, rating in further.get(text, RatedText({}, {})).ratings.items():
                 empty = np.full(len(read.texts), np.nan)
                 columns.setdefault(f"{HUMAN}.{axis}", empty)[row] = rating
         numbers = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}

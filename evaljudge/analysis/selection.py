@@ -191,11 +191,9 @@ class _Filter:
         if (top := condition.top_fraction) is not None:
             yield row | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
         if (target := target_of(condition)) is not None:
-            row |= {"precision": target.precision, "good": target.good}
+            row |= {"precision": target.precision, "good": target.good, "kind": "estimate"}
             if target.confidence is not None:
                 row |= {"confidence": target.confidence, "kind": "certified"}
-            else:
-                row |= {"kind": "estimate"}
             yield row | _as_json(self._precisions[target], target)
 
 

@@ -12,8 +12,9 @@ alarm does not grow with their number.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 from evaljudge.agreement import LEVELS
@@ -194,20 +195,22 @@ def _blocks(differences: RunDifferences) -> Iterator[Block]:
     yield f"B          {one_line(differences.second)}"
     for warning in differences.warnings:
         yield f"warning    {one_line(warning, LONG)}"
-    parts: dict[str, list[Block]] = {
-        "settings": list(_settings(differences.settings)),
-        "corpus": list(_corpus(differences.corpus)),
-        "scorers": list(
-            _only("scorers", [[on_axis(*key) for key in keys] for keys in differences.scorers])
-        ),
-        "coverage": list(_coverage(differences)),
-        "scores": list(_means(differences)),
-        "agreement": list(_agreement(differences)),
-        "selections": list(_selections(differences)),
-        "cost": list(_cost(differences.cost)),
+    scorers = [[on_axis(*key) for key in keys] for keys in differences.scorers]
+    found: dict[str, Iterable[Block]] = {
+        "settings": _settings(differences.settings),
+        "corpus": _corpus(differences.corpus),
+        "scorers": _only("scorers", scorers),
+        "coverage": _coverage(differences),
+        "scores": _means(differences),
+        "agreement": _agreement(differences),
+        "selections": _selections(differences),
+        "cost": _cost(differences.cost),
     }
-    for blocks in parts.values():
-        yield from blocks
+    parts = {
+        name: [block for block in blocks if isinstance(block, str) or block.rows]
+        for name, blocks in found.items()
+    }
+    yield from chain.from_iterable(parts.values())
     same = [name for name, blocks in parts.items() if not blocks]
     if len(same) == len(parts):
         yield "nothing changed"
@@ -215,13 +218,6 @@ def _blocks(differences: RunDifferences) -> Iterator[Block]:
         yield f"\nunchanged: {', '.join(same)}" if same else ""
     else:
         yield f"\nnot compared, as no text is in both runs: {', '.join(OF_TEXTS)}"
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str
-) -> Iterator[Table]:
-    if rows:
-        yield Table(title, heads, rows, sides)
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -232,7 +228,7 @@ def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         return "there" if is_axis else json.dumps(row[side], ensure_ascii=False)
 
     shown = [[row["key"], *(value(row, side) for side in SIDES)] for row in rows]
-    yield from _table("Settings", ["key", "A", "B"], shown, "lll")
+    yield Table("Settings", ["key", "A", "B"], shown, "lll")
 
 
 def _corpus(corpus: CorpusChange) -> Iterator[Block]:
@@ -245,7 +241,7 @@ def _corpus(corpus: CorpusChange) -> Iterator[Block]:
         ["documents", *map(count, (*documents, corpus.sources_changed))],
         ["texts", *map(count, (*texts, corpus.texts_changed))],
     ]
-    yield from _table("Corpus", heads, rows, "lrrrr")
+    yield Table("Corpus", heads, rows, "lrrrr")
     if corpus.changed:
         named = ", ".join(" by ".join(text.values()) for text in corpus.changed)
         yield f"not the same: {one_line(named, LONG)}"
@@ -269,7 +265,7 @@ def _coverage(differences: RunDifferences) -> Iterator[Table]:
         reasons = (f"{kind} ({count(a)} → {count(b)})" for kind, (a, b) in change.reasons.items())
         rows.append([change.scorer, change.axis, *shares, "; ".join(reasons)])
     heads = ["scorer", "axis", "A", "B", "unscored (A → B)"]
-    yield from _table("Scored", heads, rows, "llrrl")
+    yield Table("Scored", heads, rows, "llrrl")
 
 
 def _means(differences: RunDifferences) -> Iterator[Table]:
@@ -277,7 +273,7 @@ def _means(differences: RunDifferences) -> Iterator[Table]:
     overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
     rows = [_mean_cells(row) for row in overall]
-    yield from _table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
+    yield Table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
     by_scale = dict[tuple[str, str], list[MeanChange]]()
     for row in differences.means:
         if row.system is not None and row.found.p is not None and not only("sample", row.found.n):
@@ -289,7 +285,7 @@ def _means(differences: RunDifferences) -> Iterator[Table]:
         if p < ALPHA
     ]
     title = "Systems whose mean changed (p below 0.05, by Holm's method)"
-    yield from _table(title, ["system", *heads], rows, "lllrrrrr")
+    yield Table(title, ["system", *heads], rows, "lllrrrrr")
 
 
 def _mean_cells(row: MeanChange) -> list[str]:
@@ -311,7 +307,7 @@ def _agreement(differences: RunDifferences) -> Iterator[Table]:
         if any(change.difference for change in by_level.values())
     ]
     title = "Spearman's correlation with people: B - A at each level"
-    yield from _table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
+    yield Table(title, ["scorer", "axis", *LEVELS], rows, "llrrr")
 
 
 def _selections(differences: RunDifferences) -> Iterator[str]:
@@ -341,4 +337,4 @@ def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[Tab
         for name, two in cost.items()
         if two[0] != two[1]
     ]
-    yield from _table("Cost", ["", "A", "B"], rows, "lrr")
+    yield Table("Cost", ["", "A", "B"], rows, "lrr")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaljudge.agreement.rated import Floats, Rated, Text, codes
+from evaljudge.agreement.rated import Rated, codes
 from evaljudge.analysis.ratings import FurtherRatings, kept_ratings, names_of, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
@@ -42,16 +42,11 @@ class RatedCases:
         return Rated(
             codes(doc_id for doc_id, _ in texts),
             codes(system for _, system in texts),
-            {key: _column(values, texts) for key, values in self.given.items()},
+            {key: np.array(list(map(of.get, texts)), float) for key, of in self.given.items()},
             rating_columns([text.ratings for _, text in every]),
             {},
             texts=texts,
         )
-
-
-def _column(values: Mapping[Text, float | None], texts: Sequence[Text]) -> Floats:
-    """The scores as a column; NaN where there is none."""
-    return np.array([values.get(text) for text in texts], np.float64)
 
 
 def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:

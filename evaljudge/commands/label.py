@@ -135,7 +135,6 @@ def _checked(wanted: LabelOptions, to: str) -> str:
 
 
 def _new_key(output: Output, name: str) -> str:
-    """The key's name, from that of the sheet."""
     key = re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip(".") or "sheet"
     if key in output.label_keys():
         raise UserError(

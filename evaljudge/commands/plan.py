@@ -14,6 +14,7 @@ from evaljudge.config import load_config
 from evaljudge.engines import Engines, ModelSource, VllmEngines
 from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
+from evaljudge.records import Tokens
 from evaljudge.runs.binding import refuse_other_run
 from evaljudge.runs.job import Job
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
@@ -104,7 +105,11 @@ def planned(
         look_at_corpus(config, jobs, problems)
         if len(jobs) == len(runs) and not problems.errors() & COUNTED_FROM:
             with problems.looking_at("counts"):
-                plans = _plans(jobs, [run.label for run in runs])
+                with known_briefs() as written:  # a study's later runs have those of runs before
+                    plans = [
+                        (run.label, make_plan(job, written if run.label else None))
+                        for run, job in zip(runs, jobs, strict=True)
+                    ]
                 thinks = any(source.thinking for job in jobs for source in job.sources)
                 lines = _lines(plans, jobs[0], throughput, card, thinks, problems.further)
                 counts = [*lines, *_money(plans, jobs)]
@@ -113,15 +118,6 @@ def planned(
                         output = Output(job.config.out, job.config.briefs)
                         refuse_other_run(output, list(plan.refused))
     return Planned(problems, counts)
-
-
-def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]:
-    """A study's later runs have the references of those before."""
-    with known_briefs() as written:
-        return [
-            (label, make_plan(job, written if label else None))
-            for label, job in zip(labels, jobs, strict=True)
-        ]
 
 
 def _lines(
@@ -133,6 +129,7 @@ def _lines(
     files: FurtherRatings,
 ) -> Iterator[str]:
     plans = [plan for _, plan in labelled]
+    total = sum((plan.total for plan in plans), Tokens())
     texts = counted(plans[0].candidates, "text", "texts")
     yield f"{counted(plans[0].cases, 'document', 'documents')}, {texts}"
     more = Counter(axis for rated in files.texts.values() for axis in rated.ratings)
@@ -147,7 +144,7 @@ def _lines(
     if not job.judges:
         return
     if len(plans) > 1:
-        yield f"{'all runs':42}" + _numbers(plans)
+        yield f"{'all runs':42}" + _numbers(total)
     guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}
     if len(guessed) < len(job.judges):
         yield EXACT if all(plan.is_exact for plan in plans) else ESTIMATED
@@ -163,7 +160,7 @@ def _lines(
         yield CASCADED.format(cascade.then, min(cascade.draw, candidates), candidates)
         if cascade.draw >= candidates:
             yield "cascade.draw takes every text, so nothing is saved: name a smaller number."
-    further = sum(plan.total.requests - plan.total.asks for plan in plans)
+    further = total.requests - total.asks
     yield THOUGHT if thinks else FURTHER.format(further) if further else NONE_FURTHER
     for source in {source.source: source for source in job.sources if source.endpoint}.values():
         yield ENDPOINT.format(source.source, source.revision, source.way)
@@ -172,7 +169,7 @@ def _lines(
             longest = max(plan.longest.get(name, 0) for plan in plans)
             yield _memory(source, job.engines.describe(source).context, longest, card)
     if throughput:
-        yield from _cost(plans, job, throughput)
+        yield from _cost(total, job, throughput)
     elif job.price.by_hour:
         yield NO_RATE
 
@@ -204,17 +201,13 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
     for (stage, name), tokens in plan.asked.items():
         if tokens.asks:
-            yield f"{stage:10}{name:32}" + _numbers([Plan(asked={(stage, name): tokens})])
-    yield f"{'total':42}" + _numbers([plan])
+            yield f"{stage:10}{name:32}" + _numbers(tokens)
+    yield f"{'total':42}" + _numbers(plan.total)
 
 
-def _numbers(plans: Sequence[Plan]) -> str:
-    sums = (_sum(plans, name) for name in ("asks", "prompt", "floor", "generated"))
+def _numbers(total: Tokens) -> str:
+    sums = total.asks, total.prompt, total.floor, total.generated
     return "".join(f"{number:>18,}" for number in sums)
-
-
-def _sum(plans: Sequence[Plan], name: str) -> int:
-    return sum(getattr(plan.total, name) for plan in plans)
 
 
 def _memory(source: ModelSource, context: int | None, longest: int, card: Card) -> str:
@@ -241,12 +234,10 @@ def _gib(size: float) -> str:
     return f"{size / GIB:.2f} GiB" if abs(size) < GIB else f"{size / GIB:.1f} GiB"
 
 
-def _cost(plans: Sequence[Plan], job: Job, throughput: float) -> Iterator[str]:
+def _cost(total: Tokens, job: Job, throughput: float) -> Iterator[str]:
     """The cost on one worker: with a prefix cache that serves all it can, and with none."""
     per_engine, gpus_asked = job.sources[-1].gpus_per_engine, job.config.workers.gpus
-    seconds = [
-        (_sum(plans, "generated") + _sum(plans, name)) / throughput for name in ("floor", "prompt")
-    ]
+    seconds = [(total.generated + read) / throughput for read in (total.floor, total.prompt)]
     least, most = (each / 3600 * max(1, per_engine) for each in seconds)
     yield (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "

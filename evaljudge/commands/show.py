@@ -8,7 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from evaljudge.commands.given import refuse_unknown
@@ -40,8 +40,8 @@ class ShownDocument(Shown):
     verdicts: Sequence[Verdict]
     briefs: Mapping[str, Sequence[Brief]]
     """The document's briefs by kind of judge; read only where a system is named."""
-    critiques: Sequence[Critique] = ()  # of the scores
-    run: Mapping[str, Any] = field(default_factory=dict)  # run.json
+    critiques: Sequence[Critique]  # of the scores
+    run: Mapping[str, Any]  # run.json
 
     @property
     def text(self) -> str:
@@ -85,15 +85,11 @@ class ShownDocument(Shown):
 
     @property
     def _people(self) -> str:
-        return (
-            "people"
-            if self.run.get("config", {}).get("rated_by", "people") == "people"
-            else "rated"
-        )
+        return "people" if self.run["config"]["rated_by"] == "people" else "rated"
 
     def _by_rater(self, axis: str, each: Sequence[float]) -> str:
         """Each with the name of its column, where there is one for each rater."""
-        fields = self.run.get("config", {}).get("corpus", {}).get("columns", {})
+        fields = self.run["config"]["corpus"]["columns"]
         columns = sorted(f"{name} " for name, to in fields.items() if to == f"ratings.{axis}")
         names = columns if len(columns) > 1 else [""] * len(each)
         shown = (NONE if n != n else f"{n:g}" for n in each)

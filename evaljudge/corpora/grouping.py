@@ -74,12 +74,10 @@ class Grouped:
 
     def numbered(self, doc_id: str) -> int:
         """The largest number that a text of a document has for a system."""
-        number: int = self._one(_NUMBERED, doc_id)[0]
-        return number
+        return int(self._one(_NUMBERED, doc_id)[0])
 
     def systems(self) -> int:
-        systems: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]
-        return systems
+        return int(self._one("SELECT count(DISTINCT system) FROM candidate")[0])
 
     def rated_on(self) -> dict[str, int]:
         """How many candidates are rated on each axis, in order of first appearance."""

@@ -119,6 +119,24 @@ def certified(
     )
 
 
+def kept(
+    doubts: ArrayLike, agrees: ArrayLike, *, agreement: float, confidence: float
+) -> Certified | None:
+    """Up to which doubt a first judge answers as a second one would, with doubts below 0: the
+    `threshold` is minus the largest doubt, the `coverage` the share of texts that the first judge
+    keeps. None where fewer than two are drawn.
+
+    The texts of a run are given, and some are drawn at random, each as probable as any other. So
+    the drawn ones up to some doubt are a random sample, however alike the texts of a document are.
+
+    `doubts`: of all texts, infinite or NaN where the first judge has no answer; `agrees`: 1 or 0,
+    NaN where the text was not drawn.
+    """
+    each = np.asarray(doubts, np.float64)
+    texts = np.arange(each.size)
+    return certified(texts, -each, agrees, good=1, target=agreement, confidence=confidence)
+
+
 def _thresholds(scores: Floats) -> tuple[Floats, Floats]:
     """Falling, each a score; and what share of the scores is at least so high."""
     steps = int(log(1 / LEAST_SHARE) / log(STEP))

@@ -134,8 +134,7 @@ class Tokeniser(Texts):
         self.hf = hf_tokenizer
 
     def words(self, ids: Ids) -> str:
-        text: str = self.backend.decode(ids, skip_special_tokens=True)
-        return text
+        return str(self.backend.decode(ids, skip_special_tokens=True))
 
     def placed(self, ids: Ids, logprobs: tuple[float, ...]) -> tuple[Token, ...]:
         """Where each of these tokens stands in the text that they spell."""

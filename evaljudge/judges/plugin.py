@@ -15,15 +15,14 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from evaljudge.errors import UserError, first_line, unknown
+from evaljudge.errors import UserError, first_line, naming, unknown
 from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import Task
 from evaljudge.records import Brief, Candidate, Verdict
@@ -86,7 +85,7 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
     """Makes the judge with the class at `module:Class`, which is imported when it is needed."""
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
-        with _naming(f"judges.{name}"):
+        with naming(f"judges.{name}"):
             loaded = _judge_at(place, "kind", "version")
         judge: Judge = loaded(settings, task, name)
         return judge
@@ -109,7 +108,7 @@ pictured_by = exported_by = shown_by
 
 def plugin_at(kind: str, place: str) -> Plugin:
     """The plug-in at `module:NAME`, of a judge in a folder or a package."""
-    with _naming(f"the judge {kind!r}"):
+    with naming(f"the judge {kind!r}"):
         loaded = _imported(place, Plugin)
         if not isinstance(loaded, Plugin):
             raise UserError(f"{place} is not a Plugin")
@@ -125,7 +124,7 @@ def imported(place: str) -> Plugin:
     """
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
-        with _naming(f"judges.{name}"):
+        with naming(f"judges.{name}"):
             judge_class, digest = _class_at(place)
         judge: Judge = judge_class.__new__(judge_class)  # its own __init__ may need its kind
         judge.kind = place
@@ -184,12 +183,3 @@ def _imported(place: str, kind: type) -> Any:
         names = [name for name, value in vars(module).items() if isinstance(value, kind)]
         raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, names)}")
     return getattr(module, wanted)
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """A mistake in this block is said with the judge that it belongs to."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from error.__cause__

@@ -27,12 +27,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from evaljudge.engines.tokens import Ids, Tokeniser
+from evaljudge.errors import naming
 from evaljudge.metrics.embeddings import (
     NO_TOKENS,
     NOTHING_TO_COMPARE,
     ModelSettings,
     OverModel,
-    naming_the_model,
 )
 from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
 from evaljudge.metrics.protocol import (
@@ -68,7 +68,7 @@ class BartScore(OverModel):
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         settings, unpickles = self.settings, bool(self._identity.allow)
-        with naming_the_model(self.name):
+        with naming(f"metrics.{self.name}.model"):
             model = opened_pair(self._source()[0], unpickles)
         pairs = [pair for case in cases for pair in self._pairs(case)]
         logprobs = model.log_probabilities(pairs, settings.most_tokens, settings.batch)

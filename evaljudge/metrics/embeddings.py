@@ -10,7 +10,6 @@ load the same one. Every distinct text of one `measure` is encoded once.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.checkpoint import local_folder
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, naming
 from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
 from evaljudge.metrics.protocol import (
     Comparison,
@@ -88,7 +87,7 @@ class OverModel:
     def _identity(self) -> Identity:
         """Made on the driver; it travels, so that all workers read the commit that it saw."""
         ours = self.settings
-        with naming_the_model(self.name):
+        with naming(f"metrics.{self.name}.model"):
             if not self.downloads or local_folder(ModelSource(ours.model, ours.revision)):
                 return identified_here(ours)
             source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
@@ -113,7 +112,7 @@ class OverEncoder(OverModel):
 
     def _encoder(self) -> TokenEncoder:
         unpickles = bool(self._identity.allow)
-        with naming_the_model(self.name):
+        with naming(f"metrics.{self.name}.model"):
             encoder = opened(*self._source(), unpickles)
         layers = encoder.layers
         if outside := [layer for layer in self.layers if not -layers - 1 <= layer <= layers]:
@@ -165,15 +164,6 @@ class Embeddings(OverEncoder):
             return self.likeness(texts[text], texts[other])
 
         return value
-
-
-@contextmanager
-def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
-    """An error names the setting that names the model."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"metrics.{metric}.{setting}: {error}") from None
 
 
 def identified_here(settings: ModelSettings) -> Identity:

@@ -39,13 +39,12 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, naming
 from evaljudge.metrics.embeddings import (
     ModelSettings,
     OverModel,
     folder_here,
     identified_here,
-    naming_the_model,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
 from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty, libraries
@@ -123,14 +122,14 @@ class Gruen(OverModel):
     @cached_property
     def _identities(self) -> Mapping[str, Identity]:
         classifier = {"model": self.settings.acceptability, "revision": None}
-        with naming_the_model(self.name, "acceptability"):
+        with naming(f"metrics.{self.name}.acceptability"):
             other = identified_here(self.settings.model_copy(update=classifier))
         return {"model": self._identity, "acceptability": other}
 
     def _read(self, texts: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
         read_by: dict[str, Mapping[str, float]] = {}
         for key, identity in self._identities.items():
-            with naming_the_model(self.name, key):
+            with naming(f"metrics.{self.name}.{key}"):
                 folder = folder_here(getattr(self.settings, key), identity.commit)
                 reader = opened(key, str(folder), bool(identity.allow))
             read_by[key] = reader.numbers(texts, self.settings.batch)

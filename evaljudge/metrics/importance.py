@@ -33,7 +33,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
-from evaljudge.metrics.embeddings import naming_the_model
+from evaljudge.errors import naming
 from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Unscored, Value
 from evaljudge.metrics.tokens import (
     Characters,
@@ -132,7 +132,7 @@ class Importance:
 
     @cached_property
     def _identity(self) -> Identity:
-        with naming_the_model(self.name):
+        with naming(f"metrics.{self.name}.model"):
             return identity_of(ModelSource(str(self.settings.model), self.settings.revision))
 
     def learnt(self, documents: Iterable[Document]) -> Self:
@@ -244,7 +244,7 @@ class Importance:
                 return Characters()
             case "model":
                 commit = self._identity.commit
-                with naming_the_model(self.name):
+                with naming(f"metrics.{self.name}.model"):
                     return of_model(str(settings.model), commit)
             case "bpe":
                 return learn_bpe(sources, settings.vocabulary)

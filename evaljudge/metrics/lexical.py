@@ -195,8 +195,7 @@ def words(text: str, stemmer: bool = False) -> list[str]:
 
 def spaced(text: str) -> str:
     """The text with spaces around letters that are words, for tokenizers that need spaces."""
-    apart: str = text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
-    return apart
+    return text if text.isascii() else str(_ALONE.sub(r" \g<0> ", text))
 
 
 def _stem(word: str) -> str:

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from heapq import nsmallest
 from itertools import cycle
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -42,7 +41,7 @@ from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.watching import Watcher
 from evaljudge.sections.figures import bounded, count, percent
-from evaljudge.settings import AnyPath, as_path
+from evaljudge.settings import AnyPath, as_path, yaml_beside
 from evaljudge.storage import Output, Place
 
 CLEAN = "clean"
@@ -78,10 +77,7 @@ def control_of(kind: str) -> str:
 
 @cache
 def planted() -> Planted:
-    import yaml
-
-    text = Path(__file__).with_name("injection.yaml").read_text(encoding="utf-8")
-    kinds = yaml.safe_load(text)
+    kinds = yaml_beside(__file__, "injection.yaml")
     return Planted([Attack(name, **row) for name, row in kinds["kinds"].items()], kinds["control"])
 
 

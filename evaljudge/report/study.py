@@ -84,8 +84,7 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
 def study_page(sections: Sequence[Section], lead: Sequence[str], title: str = TITLE) -> str:
     study = environment().get_template("study.html.j2")
     shown = [_shown(section, PLACES, one_line) for section in sections]
-    made: str = study.render(title=title, lead=lead, sections=shown, is_open=" open", **frame())
-    return made
+    return str(study.render(title=title, lead=lead, sections=shown, is_open=" open", **frame()))
 
 
 def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Section:

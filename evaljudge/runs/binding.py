@@ -282,22 +282,18 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
         return {}
     wanted, cases = {fault.shard for fault in faults}, dict[Shard, list[Case]]()
     listing, error = output.listing() or {}, faults[0].error
-    documents: Mapping[str, str] = listing.get("documents", {})
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         rest = iter(corpus)
         for shard in output.shards():
             piece = list(islice(rest, shard.cases))
-            if shard in wanted and _documents(piece) == documents.get(f"{shard.number}"):
+            if shard in wanted and _documents(piece) == listing["documents"][f"{shard.number}"]:
                 cases[shard] = piece
         if len(cases) < len(wanted) or corpus.digest != listing["corpus"]:
             changed = f"{job.config.corpus_name} is no longer as it was when it was cut"
-            if corpus.digest == listing["corpus"] and len(listing.get("cuts", ())) > 1:
+            if corpus.digest == listing["corpus"] and len(listing["cuts"]) > 1:
                 changed = f"{changed} (`--extend` has added candidates to it since)"
-            older = "this run's version did not note which documents a shard has"
-            raise UserError(
-                f"{error.file}: {error.problem}, and {changed if documents else older}: put it "
-                "back from a copy, or take another `out`"
-            )
+            remedy = "put it back from a copy, or take another `out`"
+            raise UserError(f"{error.file}: {error.problem}, and {changed}: {remedy}")
     return cases
 
 

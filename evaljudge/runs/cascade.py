@@ -27,7 +27,7 @@ from evaljudge.analysis.cascade import (
     sides,
 )
 from evaljudge.config import Config, CorpusConfig
-from evaljudge.decisions.cascade import kept
+from evaljudge.decisions.certified import kept
 from evaljudge.engines import Engines
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged

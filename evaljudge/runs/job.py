@@ -21,7 +21,7 @@ from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, ident
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.engines.source import NO_PRICE, ModelFacts, Thinking
-from evaljudge.errors import Mistakes, UserError, unknown
+from evaljudge.errors import Mistakes, UserError, naming, unknown
 from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature, short
@@ -504,10 +504,8 @@ def _refuse_unable(judge: Judge, model: FoundModel | None) -> None:
             "nor chooses answers: take a chat model"
         )
     if judge.rates and labels is not None:
-        try:
+        with naming(f"judges.{judge.name}: {model.identity}"):
             judge.rates.place(labels)
-        except UserError as error:
-            raise UserError(f"judges.{judge.name}: {model.identity}: {error}") from None
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
@@ -526,10 +524,8 @@ def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], objec
     """What refuses an unavailable encoder, for each metric and each judge's encoder."""
 
     def find(judge: Judge, encoder: str) -> None:
-        try:
+        with naming(f"judges.{judge.name}.encoder"):
             job.engines.find_encoder(encoder)
-        except UserError as error:
-            raise UserError(f"judges.{judge.name}.encoder: {error}") from None
 
     for metric in job.metrics:
         yield partial(getattr, metric, "facts")  # names the commit of its encoder, if it has one

@@ -86,7 +86,6 @@ class Outcome:
 
     @property
     def judges(self) -> list[str]:
-        """The names of the judges that have verdicts."""
         return list(self._tables.judges)
 
     def scores(self, columns: Sequence[str] | None = None, *, wide: bool = False) -> pa.Table:

@@ -32,6 +32,7 @@ from evaljudge.errors import (
     Unasked,
     UserError,
 )
+from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import bind_and_cut, config_of_run, open_bound
@@ -51,6 +52,8 @@ from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
 )
+MOST_SCORED_HERE = 64
+"""Shards that a report scores in this process, before it is worth starting Ray for them."""
 Given = AnyPath | Mapping[str, Any] | Config
 R = TypeVar("R")
 
@@ -180,10 +183,6 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     return watcher or (usual_watcher() if progress else Watcher())
 
 
-def _run_quietly(config: Config, engines: Engines) -> Outcome:
-    return run_job(make_job(config, engines), Watcher())
-
-
 def _config(given: Given, changes: Sequence[str], settings: Mapping[str, Any]) -> Config:
     if isinstance(given, Config):
         if not (changes or settings):
@@ -310,7 +309,7 @@ class ClaimedJob:
         kept = replace(part.source, longest=longest)
         with WarmEngines(part.job.engines, kept) as warm:
             job = replace(self.job, engines=cast(Engines, warm))
-            some = passed_on(job, output, _run_quietly)
+            some = passed_on(job, output, lambda *of_drawn: run_job(make_job(*of_drawn), Watcher()))
             warm.begin_run()
             part = replace(part, job=replace(part.job, engines=job.engines))
             do_pass(part, output, todo, watch, longest, passed_on=some)
@@ -367,7 +366,9 @@ class ClaimedJob:
         if not is_measured:
             self.measure(output, shards)
         self.watcher.entering("scoring and reporting")
-        with reporting.scoring_executor(job, shards, begun=begun) as executor:
+        few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
+        executor = LocalExecutor(job.config.out) if few_are_here else job.executor
+        with executor.session():
             given = output, shards, notes, damaged, executor
             findings, accounts, shown = reporting.findings_of(job, *given)
         reporting.write_files(job, output, shown, findings)

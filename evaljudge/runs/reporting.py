@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib import metadata
 from importlib.util import find_spec
 from itertools import chain
@@ -22,7 +21,6 @@ from evaljudge.analysis.scoring import Further, Scoring, added_up, by_scorer, fi
 from evaljudge.analysis.telling import disagreements, spreads, telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
-from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Executor
 from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
@@ -37,11 +35,9 @@ from evaljudge.runs.repair import Faulty, left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
-from evaljudge.text import counted, is_not_expected
+from evaljudge.text import counted, is_not_expected, listed
 
 LIBRARIES = "ray", "pyarrow", "numpy", "scipy"
-MOST_SCORED_HERE = 64
-"""Shards that a report scores in this process, before it is worth starting Ray for them."""
 
 
 def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Shard], list[str]]:
@@ -73,7 +69,7 @@ def shards_to_report(job: Job, output: Output, damaged: Faulty) -> tuple[list[Sh
 
 def further_ratings(job: Job, output: Output) -> FurtherRatings:
     axes = [axis.name for axis in job.task.axes]
-    ratings = read_ratings(job.config.rating_files, output, axes)
+    ratings = read_ratings(listed(job.config.ratings), output, axes)
     for rule in job.config.select:
         for condition in rule.all:
             if condition.confidence is not None and condition.axis in ratings.uneven:
@@ -252,16 +248,6 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         candidates=sum(shard.candidates for shard in shards),
         whole={scale for scale, _ in selection.top_scales(job.config.select)},
     )
-
-
-@contextmanager
-def scoring_executor(job: Job, shards: Sequence[Shard], *, begun: bool) -> Iterator[Executor]:
-    """What scores and selects. Few shards are scored here, where that needs no executor to be set
-    up; `begun`: a session is open already."""
-    few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
-    executor = LocalExecutor(job.config.out) if few_are_here else job.executor
-    with executor.session():
-        yield executor
 
 
 def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Findings) -> None:

@@ -111,7 +111,7 @@ class _Lock:
             with refusing_disk_errors(self._path, "read"):
                 file = self._opened(os.O_RDONLY)
             with os.fdopen(file):
-                holder = self._content(file)
+                holder = os.read(file, 1000).decode(errors="replace")
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (FileNotFoundError, NotADirectoryError):
             return ""
@@ -135,10 +135,6 @@ class _Lock:
             raise UserError(f"{self._path}: is a link, where a job notes its name: remove it")
         refuse_irregular(self._path)
         return os.open(self._path, flags | os.O_NOFOLLOW, 0o644)
-
-    @staticmethod
-    def _content(file: int) -> str:
-        return os.read(file, 1000).decode(errors="replace")
 
     def check(self) -> None: ...
 

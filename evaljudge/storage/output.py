@@ -315,8 +315,7 @@ class Output(RunFiles):
         return found
 
     def keep_critique(self, score: Score, critique: Critique) -> None:
-        file = _about_score(score)
-        self.place.write(file, sealed_json(asdict(critique), self._sealed_name(file)))
+        self._write_json(_about_score(score), asdict(critique))
 
     # a shard's records
 
@@ -404,11 +403,9 @@ class Output(RunFiles):
         return f"scores/{first:05d}-{first + SCORED_TOGETHER - 1:05d}.parquet"
 
     def scored_together(self, shards: Sequence[Shard]) -> list[list[Shard]]:
-        """The shards by their files of scores."""
         return [list(each) for _, each in groupby(shards, self.scores_file)]
 
     def scored(self, shards: Sequence[Shard]) -> list[Shard]:
-        """Those of the shards that have scores."""
         there = {f"scores/{name}" for name in self.place.names("scores")}
         shards = [shard for shard in shards if self.scores_file(shard) in there]
         files = dict.fromkeys(map(self.scores_file, shards))

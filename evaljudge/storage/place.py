@@ -116,7 +116,6 @@ class Place:
         return kind
 
     def folders(self, folder: str) -> list[str]:
-        """The names of the folders directly in a folder."""
         return sorted(info.base_name for info in self._infos(folder) if not info.is_file)
 
     def files(self, folder: str) -> list[tuple[str, int]]:
@@ -277,7 +276,6 @@ class Place:
                         os.unlink(f"{folder}/{name}")
 
     def remove_folder(self, folder: str) -> None:
-        """Remove a folder with all that is in it."""
         path = self._path(folder)
         for info in self._files_in(folder, and_below=True):
             self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")

@@ -77,9 +77,8 @@ def test_a_notebook_shows_the_tables_and_no_markup_of_strangers(run):
 
 
 def test_ratings_of_no_people_are_not_called_theirs(run):
-    found = replace(
-        show_text(ShowOptions(str(run), doc_id="d7")), run={"config": {"rated_by": "true levels"}}
-    )
+    made = show_text(ShowOptions(str(run), doc_id="d7"))
+    found = replace(made, run=made.run | {"config": {"rated_by": "true levels"}})
     assert "rated fluency" in found.text and "people" not in found.text
 
 
@@ -100,7 +99,8 @@ def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     assert "coherence" not in text
     columns = dict.fromkeys(("ben", "cara", "dan"), "ratings.fluency")
     found = show_text(ShowOptions(str(run), doc_id="d39", system="A"))
-    named = replace(found, run={"config": {"corpus": {"columns": columns}}}).text
+    config = {"rated_by": "people", "corpus": {"columns": columns}}
+    named = replace(found, run={"config": config}).text
     assert re.search(r"^fluency +ben 3, cara 4$", named, re.MULTILINE)
 
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import evaljudge
 from evaljudge.analysis.cascade import AnsweredTexts, Cascade, agrees
-from evaljudge.decisions.cascade import kept
+from evaljudge.decisions.certified import kept
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError

@@ -182,7 +182,9 @@ def _sentence(
             order = random.choice([word for word in ORDER if word != order])
             shown["coherence"] = "order"
         else:
-            who = _nobody(random, named)
+            # a pronoun that cannot mean whom the text has named last
+            others = [p for title, p in TITLES.items() if named is None or title != named.title]
+            who = [random.choice(others)]
             shown["coherence"] = "who"
     sentence = sentence_on(order, fact, who, **shown)
     if "fluency" in at_fault:
@@ -208,11 +210,6 @@ def _subject(random: Random, fact: Fact, named: Fact | None) -> list[str]:
     if same and random.random() < _PRONOUN_SHARE:
         return [TITLES[fact.title]]
     return [fact.title, fact.name]
-
-
-def _nobody(random: Random, named: Fact | None) -> list[str]:
-    """A pronoun that cannot mean whom the text has named last."""
-    return [random.choice([p for t, p in TITLES.items() if named is None or t != named.title])]
 
 
 def _spoilt(random: Random, sentence: Sentence) -> Sentence:

@@ -228,7 +228,6 @@ def _with(labels: Mapping[str, str]) -> str:
 
 
 def ray_cluster() -> Cluster:
-    """The cluster as the connected Ray sees it."""
     import ray
     import yaml
 

@@ -16,9 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from pathlib import Path
-
-import yaml
 
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities import LABELS
@@ -28,8 +25,9 @@ from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, folded,
 from evaljudge.judges.shared.counting import Sizes, Sums, size_columns, sizes, table
 from evaljudge.sections import Section
 from evaljudge.sections.figures import NONE, bracketed, percent, ratio
+from evaljudge.settings import yaml_beside
 
-NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
+NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
 """Our sentences under the tables."""
 ANSWERS: tuple[Answer, ...] = ("yes", "partially", "no", "contradict", "unknown")
 RULES: tuple[Rule, ...] = ("majority", "exception", "divided")

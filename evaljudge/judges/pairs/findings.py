@@ -10,10 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.pairs.contest import read_comparison
@@ -29,10 +26,11 @@ from evaljudge.judges.pairs.instructions import (
 from evaljudge.judges.shared.counting import Sums, add, share_bar, table
 from evaljudge.sections import Bars, Section
 from evaljudge.sections.figures import NONE, percent, ratio
+from evaljudge.settings import yaml_beside
 
 TITLE = "Texts compared with each other"
 OWN_WORDS = "the template's own"
-NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
+NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
 """Our sentences under the tables."""
 COUNTS = ("documents", "texts", "comparisons", "squares", "questions", "both", "flipped", "against")
 

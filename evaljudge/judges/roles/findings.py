@@ -16,9 +16,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-
-import yaml
 
 from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
@@ -35,13 +32,14 @@ from evaljudge.judges.shared.counting import (
 )
 from evaljudge.sections import Bars, Section, Table
 from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, bracketed, ratio, together
+from evaljudge.settings import yaml_beside
 
 MOST_REASONS = 5
 REASONS = ("failed", "without_readers", "dropped", "notes")
 """The fields of a row that count reasons."""
 ROLES = "What the role-players say"
 NEGATIVE = "negative"
-NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
+NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
 """Our sentences under the tables."""
 
 

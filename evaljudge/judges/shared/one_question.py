@@ -146,7 +146,6 @@ class QuestionJudge(Judge, Generic[Reply]):
         return Judged([self._verdict(case, axis, c, each) for (axis, c), each in both])
 
     def _text(self, document: Document, candidate: Candidate) -> str:
-        """The text that is judged."""
         return candidate.text
 
     def _asked(

@@ -28,10 +28,9 @@ a list, only `- Imaging:` is a heading. A text of one line has none.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from unicodedata import category, normalize
 
-import yaml
+from evaljudge.settings import yaml_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,7 @@ _LONGEST_ABBREVIATION = 12
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[^\W\d_])\s?")
 _LONGEST_ENUMERATOR = 8
-_WORDS: Mapping[str, str] = yaml.safe_load(
-    Path(__file__).with_name("words.yaml").read_text("utf-8")
-)
+_WORDS: Mapping[str, str] = yaml_beside(__file__, "words.yaml")
 _NEVER_LAST, _BEFORE_NUMBERS, _SOMETIMES_LAST = (
     frozenset(_WORDS[kind].split()) for kind in ("never last", "before numbers", "sometimes last")
 )

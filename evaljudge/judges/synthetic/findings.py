@@ -11,19 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-import yaml
-
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.shared.counting import Sums, share_bar, table
 from evaljudge.judges.synthetic.reliability import reliability, reliability_rows, reliability_sums
 from evaljudge.judges.synthetic.validity import ValidityRow, shard_sums, validity_rows
 from evaljudge.sections import BarRow, Bars, Section
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
+from evaljudge.settings import yaml_beside
 
 VALIDITY = "What could mislead"
-HERE = Path(__file__).parent
-NOTES = yaml.safe_load((HERE / "notes.yaml").read_text("utf-8"))
-COLUMNS_EXPLAINED = (HERE / "validity.md").read_text("utf-8").split("\n\n")
+NOTES = yaml_beside(__file__, "notes.yaml")
+COLUMNS_EXPLAINED = Path(__file__).with_name("validity.md").read_text("utf-8").split("\n\n")
 
 # If one pair of neighbours in twenty were inverted, and each independently, every fifth document
 # of five references would hold an inversion.

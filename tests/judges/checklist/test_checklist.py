@@ -18,8 +18,7 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.checked import shown_answer
-from evaljudge.judges.checklist.judge import Checklist
-from evaljudge.judges.checklist.weights import ridge
+from evaljudge.judges.checklist.judge import Checklist, ridge
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.reasons import by_kind
