@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -208,3 +209,14 @@ def test_whether_the_model_fits_on_a_card(config, tiny):
     )
     with pytest.raises(UserError, match="--gpu t5: unknown card: known are t4, l4"):
         planned(config, gpu="t5")
+
+
+def test_documents_of_one_source_are_each_prepared_and_counted(config):
+    """Judges of one document share what is written; documents of equal texts do not."""
+    judges = {"synthetic": {"levels": 3}, "finer": {"judge": "synthetic", "levels": 5}}
+    rows = [{"doc_id": f"d{n}", "source": f"s{n % 2}", "text": f"t{n}"} for n in range(6)]
+    given = config | {"corpus": rows, "judges": judges, "axes": ["fluency"]}
+    planned_asks = evaljudge.plan(given, engines=ScriptedEngines()).total.asks
+    evaljudge.run(given, engines=ScriptedEngines(), progress=False)
+    run = json.loads((Path(given["out"]) / "run.json").read_text())
+    assert planned_asks == run["total"]["asks"]

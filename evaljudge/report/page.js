@@ -389,20 +389,24 @@ function line(row, begins) {
 const MOST_DOCUMENTS = 30;
 
 function drawMatrix() {
-  if (!$("matrix").open) return;
-  const scored = list.order.filter((row) => !Number.isNaN(list.scores[row]));
+  $("matrix").hidden = Boolean(elsewhere()); // of some texts the means would say little
+  if ($("matrix").hidden || !$("matrix").open) return;
+  const wanted = new Set(list.order);
+  const scored = [...list.names.keys()].filter((row) => !Number.isNaN(list.scores[row]));
   const byDocument = Map.groupBy(scored, (row) => list.names[row]);
   const bySystem = Map.groupBy(scored, (row) => list.systems[row]);
   const meanIn = (rows) => rows.reduce((sum, row) => sum + list.scores[row], 0) / rows.length;
   const means = new Map([...bySystem].map(([system, rows]) => [system, meanIn(rows)]));
-  const lines = [...byDocument].map(([doc, rows]) => {
+  const all = [...byDocument].map(([doc, rows]) => {
     const beyond = rows.map((row) => list.scores[row] - means.get(list.systems[row]));
     const own = rows.length > 1 ? beyond.reduce((sum, one) => sum + one, 0) / rows.length : 0; // of one text, who knows?
     const distances = beyond.map((one) => one - own);
-    return { doc, apart: new Map(rows.map((row, at) => [list.systems[row], [row, distances[at]]])), most: Math.max(...distances.map(Math.abs)), squares: distances.reduce((sum, one) => sum + one * one, 0) };
+    const cells = rows.map((row, at) => [list.systems[row], [row, distances[at]]]).filter(([, [row]]) => wanted.has(row));
+    return { doc, apart: new Map(cells), most: Math.max(...cells.map(([, [, one]]) => Math.abs(one))), squares: distances.reduce((sum, one) => sum + one * one, 0) };
   }).sort((a, b) => b.most - a.most);
-  const spread = Math.sqrt(lines.reduce((sum, one) => sum + one.squares, 0) / scored.length) || 1;
-  const systems = [...means.keys()].sort((a, b) => means.get(b) - means.get(a));
+  const spread = Math.sqrt(all.reduce((sum, one) => sum + one.squares, 0) / scored.length) || 1;
+  const lines = all.filter(({ apart }) => apart.size);
+  const systems = [...new Set(lines.flatMap(({ apart }) => [...apart.keys()]))].sort((a, b) => means.get(b) - means.get(a));
   const body = lines.slice(0, MOST_DOCUMENTS).map(({ doc, apart }) => {
     const made = make("tr");
     made.append(make("th", doc, { scope: "row" }), ...systems.map((system) => {
@@ -416,7 +420,7 @@ function drawMatrix() {
     return made;
   });
   const which = harmless(`${nameOf(data.scorers[list.scorer])}: ${body.length.toLocaleString("en")} of ${lines.length.toLocaleString("en")} documents of the list, those with the oddest score first`);
-  $("matrix-of").replaceChildren(which, ...prose(`${elsewhere()}.`));
+  $("matrix-of").replaceChildren(`${which}.`);
   const table = $("matrix").querySelector("table");
   table.tHead.rows[0].replaceChildren(make("th", "document", { scope: "col" }),
     ...systems.map((system) => make("th", data.short[system], { scope: "col", title: harmless(data.systems[system]) })));

@@ -186,8 +186,8 @@ def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterat
 @contextmanager
 def known_briefs() -> "Iterator[KnownBriefs]":
     """The briefs that are there already, by key: an index on disk, as there may be many."""
-    table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief BLOB) WITHOUT ROWID;"
-    with index_on_disk(table) as index:
+    columns = "key TEXT PRIMARY KEY, brief BLOB, doc_id TEXT, of_pass INTEGER"
+    with index_on_disk(f"CREATE TABLE briefs ({columns}) WITHOUT ROWID;") as index:
         yield KnownBriefs(index)
 
 
@@ -195,15 +195,18 @@ class KnownBriefs:
     def __init__(self, index: Index) -> None:
         self.common: dict[str, Mapping[str, Any]] = {}
         """What was written once for all documents."""
+        self.passes = 0
         self._index = index
 
     def add(self, briefs: Iterable[Brief]) -> None:
-        rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
-        self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
+        rows = ((brief.key, pickle.dumps(brief), brief.doc_id, self.passes) for brief in briefs)
+        self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?, ?, ?)", rows)
 
-    def with_keys(self, keys: Iterable[str]) -> list[Brief]:
-        find = "SELECT brief FROM briefs WHERE key = ?"
-        rows = (self._index.execute(find, (key,)).fetchone() for key in keys)
+    def with_keys(self, keys: Iterable[str], doc_id: str) -> list[Brief]:
+        """Those from before this pass, in which only judges of the same document share them."""
+        find = "SELECT brief FROM briefs WHERE key = ? AND (of_pass < ? OR doc_id = ?)"
+        at = self.passes, doc_id
+        rows = (self._index.execute(find, (key, *at)).fetchone() for key in keys)
         return [pickle.loads(row[0]) for row in rows if row]
 
 
@@ -225,6 +228,7 @@ class _PassPlan:
             "prepare": {judge.name: Asked() for judge in self._job.judges},
             "judge": {judge.name: Asked() for judge in self._judging},
         }
+        self._briefs.passes += 1
         for case, stages in work:
             self._blocks = set()
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
@@ -243,7 +247,7 @@ class _PassPlan:
                     (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
                     for part in judge.parts()
                 }
-                old = self._briefs.with_keys(keys.values())
+                old = self._briefs.with_keys(keys.values(), case.document.doc_id)
                 whole = [brief for brief in old if brief.status == "ok"]
                 if wanted:
                     new = await briefs_of(judge, case.document, whole, models[judge.name])
