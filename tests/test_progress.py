@@ -241,3 +241,12 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(clock, monkeypatch):
         " 0:00 prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; "
         "about 6:17 left"
     ), "how long it has taken, and how long it will"
+
+
+def test_a_run_goes_on_though_nobody_reads_its_log() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with Log(Gone()) as log:
+        log.warning("nobody hears this")

@@ -13,6 +13,7 @@ and `left_seconds` are there once they are known:
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution.protocol import Event
@@ -95,7 +96,8 @@ class Log(Watcher):
         self._ended = self._now if is_last else None
 
     def _say(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        with suppress(BrokenPipeError):  # the run goes on, though nobody reads of it any more
+            print(line, file=self._stream, flush=True)
 
 
 class JsonLog(Log):
