@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import wraps
 from signal import SIGTERM
@@ -209,7 +209,9 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
 def absent(path: str, said: str) -> UserError:
     """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it."""
     folder, name = os.path.split(path.rstrip("/"))
-    there = os.listdir(folder or ".") if os.path.isdir(folder or ".") else ()
+    there = list[str]()
+    with suppress(OSError):
+        there = os.listdir(folder or ".")
     near = get_close_matches(name, {*there} - {name}, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
     return UserError(f"{path}: {said}{hint}")

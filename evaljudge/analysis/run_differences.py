@@ -45,8 +45,9 @@ from evaljudge.storage import judge_kinds
 
 FEW_NAMED = 5
 SUMS = {"synthetic": ("levels", "ordinal"), "roles": ("dynamic static", "mean")}
-"""Kinds of judges whose own score is a sum, with what its range grows with; and a score whose range
-is always the same."""
+SUMS |= {"question": ("worth", "")}
+"""Kinds of judges whose own score has a range that settings change, with these; and a score whose
+range is always the same, if there is one."""
 Row = Mapping[str, Any]
 Maybe = float | None
 
@@ -271,7 +272,8 @@ def rescaled_scorers(settings: Sequence[Row], about: Row) -> dict[str, str]:
         grows_with, steady = SUMS.get(kinds.get(name, ""), ("", ""))
         if key in grows_with.split():
             both = f"`{key}` {row.get('first')} and {row.get('second')}"
-            found[name] = f"the scale differs ({both}): compare {name}.{steady} instead"
+            instead = f": compare {name}.{steady} instead" if steady else ""
+            found[name] = f"the scale differs ({both}){instead}"
     mixes, combined = config.get("mixes", {}), config.get("combine", {})
     juries = {mix: re.findall(r"[^\W\d][\w.@-]*", str(parts)) for mix, parts in mixes.items()}
     juries |= {jury: how["of"] for jury, how in combined.items()}

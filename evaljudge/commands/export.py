@@ -14,6 +14,7 @@ take) is `unknown` or left out. The same run gives the same files.
 
 import io
 import json
+import os
 import re
 from calendar import timegm
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +54,7 @@ def imported(wanted: ImportOptions) -> str:
 def exported(wanted: ExportOptions) -> str:
     run, to = as_path(wanted.run, "run"), as_path(wanted.to, "to")
     judges = {name: write for kind in plugins().values() for name, write in kind.exports.items()}
-    if run in {**EXPORTS, **judges}:
+    if run in {**EXPORTS, **judges} and not os.path.isdir(run):
         raise UserError(f"the run comes first: `evaljudge export {wanted.what} {run}`")
     if wanted.what not in {**EXPORTS, **judges}:
         raise UserError(unknown("export", wanted.what, [*EXPORTS, *judges]))
@@ -161,7 +162,9 @@ def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]"
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")
         row = met.get(place)
-        written.append([*cells[: len(heads)], *map(row.get, names)] if row else cells)
+        more = map(row.get, names) if row else [None] * len(names)
+        cells = cells[: len(heads)]
+        written.append([*cells, *[None] * (len(heads) - len(cells)), *more] if cells else [])
     stream.write(csv_of(written, separator))
     yield len(written) - 1
 

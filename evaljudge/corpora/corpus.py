@@ -23,7 +23,16 @@ from typing import Any, Literal
 from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import WIDE, Advice, ColumnNames, Unread
 from evaljudge.corpora.grouping import SEVERAL_ROWS, Grouped, Grouping, rated_text
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, case_row, clean, in_candidates
+from evaljudge.corpora.rows import (
+    RATER,
+    BadRow,
+    RefusedError,
+    Row,
+    Rows,
+    case_row,
+    clean,
+    in_candidates,
+)
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -101,6 +110,9 @@ class NamedRows:
 
     def __iter__(self) -> Rows:
         for row in self._rows:
+            if "system" in self._lacking and isinstance(row, Row) and RATER in row.fields:
+                says = "a row of one rater needs a `system`, so that rows of one text are known"
+                raise UserError(f"{row.place}: {says}")
             if self._lacking and isinstance(row, Row):
                 yield Row(row.place, self._named(row.fields))
             else:

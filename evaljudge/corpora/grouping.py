@@ -38,6 +38,8 @@ CREATE TABLE candidate (
     marked INTEGER NOT NULL DEFAULT 0,
     UNIQUE (document, system)
 );
+CREATE TABLE again (candidate INTEGER NOT NULL, place TEXT NOT NULL);
+CREATE INDEX again_of ON again (candidate);
 """
 _ADD = "INSERT OR IGNORE INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)"
 _FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
@@ -49,8 +51,12 @@ _NUMBERED = """SELECT coalesce(max(CAST(substr(system, 6) AS INTEGER)), 0) FROM 
 JOIN document d ON d.number = document WHERE doc_id = ? AND system LIKE 'text %'"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
+_AGAIN = """SELECT text, a.place, doc_id, system FROM again a
+JOIN candidate c ON c.number = candidate JOIN document d ON c.document = d.number"""
 _PLACED = "c.place, doc_id, system FROM candidate c JOIN document d ON c.document = d.number"
-_EACH_RATING = f"SELECT ratings, raters, {_PLACED} WHERE ratings <> '{{}}' ORDER BY c.number"
+_LATER = "iif(EXISTS (SELECT 1 FROM again WHERE candidate = c.number), ' or a later row', '')"
+_EACH_RATING = f"""SELECT ratings, raters, c.place || {_LATER}, doc_id, system FROM candidate c
+JOIN document d ON c.document = d.number WHERE ratings <> '{{}}' ORDER BY c.number"""
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
 
 
@@ -99,7 +105,7 @@ class Grouped:
 
     def each_text(self) -> Iterator[Sequence[str]]:
         """Each text itself, and what `rated_text` takes."""
-        yield from self.index.execute(f"SELECT text, {_PLACED}")
+        yield from self.index.execute(f"SELECT text, {_PLACED} UNION ALL {_AGAIN}")
 
     def find(self, doc_id: str) -> Case | None:
         row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)
@@ -176,7 +182,7 @@ class Grouping(Grouped):
             find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
                 if candidate.text and candidate.text == earlier[1]:
-                    is_there = row.rater is not None and self._rated_too(number, candidate)
+                    is_there = row.by_one and self._rated_too(number, candidate, place)
                     if is_there:
                         continue
                     raise RefusedError(f"the text of {earlier[0]} again: {SEVERAL_ROWS}")
@@ -187,12 +193,15 @@ class Grouping(Grouped):
         if not is_there:
             self._keep(number, place, row)
 
-    def _rated_too(self, number: int, candidate: CandidateRow) -> bool:
-        """Another rater's ratings of a text that is there; False where they are the same one's."""
-        at = number, candidate.system
+    def _rated_too(self, number: int, candidate: CandidateRow, place: str) -> bool:
+        """Another rater's ratings of a text that is there; False where they are the same one's, or
+        whose the earlier ones are is not said."""
+        at, (new, more_of, _) = (number, candidate.system), candidate.ratings
         found = self._one(f"{_CANDIDATES} AND system = ?", *at)
         means, listed = json.loads(found[2]), json.loads(found[3] or "{}")
-        for axis, more in candidate.ratings.raters.items():
+        if new.keys() - more_of.keys() or means.keys() - listed.keys():
+            return False
+        for axis, more in more_of.items():
             both = list(zip_longest(listed.get(axis, ()), more, fillvalue=nan))
             if any(one == one and other == other for one, other in both):
                 return False
@@ -200,6 +209,8 @@ class Grouping(Grouped):
             means[axis] = fmean(number for number in listed[axis] if number == number)
         change = "UPDATE candidate SET ratings = ?, raters = ? WHERE document = ? AND system = ?"
         self.index.execute(change, (json.dumps(means), json.dumps(listed), *at))
+        find = "SELECT number, ? FROM candidate WHERE document = ? AND system = ?"
+        self.index.execute(f"INSERT INTO again {find}", (place, *at))
         return True
 
     def _keep(self, number: int | None, place: str, row: CaseRow) -> None:

@@ -309,7 +309,8 @@ class CaseRow(BaseModel):
     context: Annotated[str | None, PlainValidator(_context)] = None
     references: Annotated[tuple[str, ...], PlainValidator(_texts)] = ()
     candidates: list[CandidateRow]
-    rater: Any = None
+    by_one: bool
+    """Its ratings are those of one rater, whom it names."""
 
 
 def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
@@ -317,7 +318,8 @@ def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
     is_flat = fields.get("candidates") is None
     try:
         nested = {**fields, "candidates": [_of_its_rater(fields)]} if is_flat else fields
-        return CaseRow.model_validate(nested, context=raters)
+        by_one = is_flat and not is_absent(fields.get(RATER))
+        return CaseRow.model_validate({**nested, "by_one": by_one}, context=raters)
     except ValidationError as error:
         text = first_words(error)
         if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):

@@ -161,7 +161,7 @@ def findings_of(
         ],
         Rank.COST: list(accounts.cost_warnings),
     }
-    kept = tables.as_kept()
+    kept, bound = tables.as_kept(), output.run() or {}
     telling = telling_texts(kept, _headlines(job), job.config.view)
     findings = Findings(
         run=job.config.out,
@@ -181,8 +181,8 @@ def findings_of(
         | by_scorer(lines),
         tokens=accounts.tokens,
         **in_order(warned, warned_of(run, rows)),
-        begun=(output.run() or {}).get("begun", ""),
-        ended=utc_now(),
+        begun=bound.get("begun", ""),
+        ended=bound["ended"] if bound.get("state") == "done" else utc_now(),
         price=job.price,
         judged=all_judges(by_judge),
         combined=list(job.combined),

@@ -116,7 +116,7 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
         read = list(csv.reader(file, delimiter=";"))
     assert [row[:6] for row in read] == own
     added = [["words (evaljudge)", "human.tone", "unscored"],
-             ["2.0", "3.75", ""], [], [], ["4.0", "4.0", ""]]  # fmt: skip
+             ["2.0", "3.75", ""], [""] * 3, [""] * 3, ["4.0", "4.0", ""]]  # fmt: skip
     assert [row[6:] for row in read] == added
     other = tmp_path / "other.csv"
     other.write_text("Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n")

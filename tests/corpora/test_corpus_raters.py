@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement.agree import ceiling
 from evaljudge.analysis.tables import Tables
+from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.rows import ratings_of
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
@@ -199,3 +200,33 @@ def test_rows_of_one_text_may_be_of_several_raters(read, lines):
     assert len(digests) == 1
     with pytest.raises(UserError, match="c.*:4: the text of .*:1 again: several rows for one"):
         read(lines(*rows, rows[0]))
+
+
+BEN = {"rater": "ben", "ratings": {"x": 5}}
+NESTED = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([ROW | {"ratings": {"x": 1}}, ROW | BEN], ":2: the text of .*:1 again"),
+        ([ROW | BEN, ROW | {"rater": "NA", "ratings": {"x": 1}}], ":2: the text of .*:1 again"),
+        ([NESTED, NESTED | {"rater": "ben"}], ":2: the text of .*:1 again"),
+        (
+            [{k: v for k, v in ROW.items() if k != "system"} | BEN] * 2,
+            ":1: a row of one rater needs",
+        ),
+    ],
+)
+def test_no_rating_is_lost_whose_rater_is_not_known(read, lines, rows, said):
+    with pytest.raises(UserError, match=said):
+        read(lines(*rows))
+
+
+def test_a_slip_in_a_later_row_of_a_text_is_not_blamed_on_the_first(read, lines):
+    rows = [ROW | {"system": f"{n}", "rater": who, "ratings": {"x": 1 + n % 5}}
+            for n in range(12) for who in ("anna", "ben")]  # fmt: skip
+    rows[3]["ratings"] = {"x": 55}
+    with open_corpus(CorpusSource(str(lines(*rows)))) as corpus:
+        (slip,) = [note for note in corpus.unread if "55" in note]
+    assert slip.startswith("cases.jsonl:3 or a later row: ")

@@ -20,6 +20,8 @@ from evaljudge.settings import Settings, read_settings
 
 def _worth(given: Any) -> Any:
     """Numbers alone are worth what they say."""
+    if not isinstance(given, Mapping | list | tuple):
+        raise ValueError("should be a mapping of answers to numbers, or a list of numbers")
     pairs = given.items() if isinstance(given, Mapping) else [(each, each) for each in given]
     if words := [word for word, _ in pairs if isinstance(word, bool)]:
         spelt = ["Yes" if word else "No" for word in words]
@@ -56,6 +58,11 @@ class OwnQuestion(OneQuestion):
         wanted = read_settings(QuestionSettings, settings, f"judges.{name}")
         self._worth, self.answers = wanted.answers, tuple(wanted.answers)
         super().__init__(settings, task, name)
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        worth = ", ".join(f"{answer} {worth:g}" for answer, worth in self._worth.items())
+        return {**super().reading, "worth": worth}
 
     meanings = {"": "The mean worth of the answers, by their probabilities."}
 

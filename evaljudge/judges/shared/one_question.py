@@ -19,10 +19,10 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from inspect import isfunction
 from itertools import chain
 from math import isfinite, log
 from statistics import fmean
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
@@ -270,6 +270,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         self._asking = {**self._asking, **how}
         if self.slots:
             self._asking["slots"] = list(self.slots)
+        if not self.each_axis:
+            self._asking["each_axis"] = False
         if not pack.markers_of(template):
             self.cautions = (f"judges.{name}: {UNMARKED}",)
         if len(axes) > 1 and self.question and not _AXIS.search(self.question):
@@ -281,7 +283,10 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     def only_reads(cls) -> bool:
         mine = cls.mro()[: cls.mro().index(OneQuestion)]
         named = {name: member for each in mine for name, member in vars(each).items()}
-        changed = {name for name in named.keys() & {*dir(OneQuestion)} if isfunction(named[name])}
+        ways = FunctionType, property, staticmethod, classmethod
+        changed = {
+            name for name in named.keys() & {*dir(OneQuestion)} if isinstance(named[name], ways)
+        }
         return changed <= {"value", "read", "together"}
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:

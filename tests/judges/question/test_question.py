@@ -8,10 +8,12 @@ import pytest
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.identity import asking
 from evaljudge.judges import make_judges
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
 
+TASK = load_task("summary")
 ROWS = [{"doc_id": "d", "source": "Rain fell.", "system": "A", "text": "It rained."}]
 YES_NO = {"question": "Is it {brief}?", "answers": {"Yes": 1, "No": 0}}
 RATED = {"question": "How brief is it?", "answers": [1, 2, 10]}
@@ -41,6 +43,7 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
     [
         ({"answers": {True: 1, False: 0}}, 'YAML reads Yes as True: write "Yes", in quotes'),
         ({"answers": ["good", "bad"]}, "answers: should be a number"),
+        ({"answers": 5}, "answers: should be a mapping of answers to numbers, or a list"),
         ({"answers": {"Yes": 1}}, "answers: should have 2 or more"),
         ({"answers": {"yes": 1, "Yes": 0}}, "differ by more than their case"),
         ({"question": "How {{ axis }}?"}, "question: is plain text, so nothing is filled in"),
@@ -49,4 +52,13 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
 )
 def test_what_is_no_question_is_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
-        make_judges({"q": {"judge": "question"} | YES_NO | changes}, load_task("summary"))
+        make_judges({"q": {"judge": "question"} | YES_NO | changes}, TASK)
+
+
+def test_other_worths_make_other_scores_of_the_same_answers() -> None:
+    made = [
+        make_judges({"q": {"judge": "question"} | YES_NO | {"answers": answers}}, TASK)[0]
+        for answers in ({"Yes": 1, "No": 0}, {"Yes": 5, "No": 1})
+    ]
+    first, second = made
+    assert asking(first) == asking(second) and first.reading != second.reading
