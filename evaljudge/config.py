@@ -517,6 +517,17 @@ class Config(Settings):
             raise ValueError(f"model: judges need one (a hub name, a path or a URI); {metrics}")
         return self
 
+    @field_validator("judges", "metrics")
+    @classmethod
+    def _hold_no_secret(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name, settings in value.items():
+            if secret := secret_in(settings):
+                raise ValueError(
+                    f"{name}.{secret} is a secret, and would be stored in run.json: leave it out "
+                    "and set an environment variable, which your code reads"
+                )
+        return value
+
     @model_validator(mode="after")
     def _cost_has_prices(self) -> "Config":
         workers, cost = self.workers, self.most and self.most.cost

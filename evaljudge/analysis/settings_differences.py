@@ -14,8 +14,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evaljudge.analysis.run_scores import ScoredRun, signatures
+from evaljudge.engines.trust import SECRET_NAME
+from evaljudge.text import without_secrets
 
 Row = Mapping[str, Any]
+HIDDEN = "(hidden)"
 SIDES = ("first", "second")
 
 
@@ -34,7 +37,11 @@ def settings_differences(first: ScoredRun, second: ScoredRun) -> list[Row]:
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
         made += [row for row in rows if _change(row) not in seen and row not in made]
-    return [*bound, *made]
+    return [  # nothing secret is shown: a judge of one's own may have such a setting
+        {"key": row["key"]}
+        | {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
+        for row in [*bound, *made]
+    ]
 
 
 def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,3 +76,11 @@ def _change(row: Row) -> str:
     """What a row says, whether the fingerprint says it or a signature, which has shorter keys."""
     *_, last = row["key"].split(".")
     return json.dumps([last, f"{row.get('first')}", f"{row.get('second')}"])
+
+
+def _harmless(value: Any, key: str) -> Any:
+    if isinstance(value, str):
+        return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
+    if isinstance(value, Mapping):
+        return {name: _harmless(item, name) for name, item in value.items()}
+    return [_harmless(item, key) for item in value] if isinstance(value, list) else value

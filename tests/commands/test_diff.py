@@ -203,6 +203,21 @@ def test_settings_are_said_once_by_their_keys(bench):
     assert "m" * 300 in text, "in a pipe, nothing is cut"
 
 
+def test_secrets_are_not_shown(bench):
+    for name in ("one", "two"):
+        secrets = {"hf_token": f"token-{name}", "from": f"https://{name}:pw@host", "x": {"y": 1}}
+        output = Output(str(bench.run(name, model={"source": "m", "chat": {"x": {"y": 1}}})))
+        written = output.run() or {}
+        written["fingerprint"]["model"]["chat"] = secrets
+        output.write_run(written)
+    assert bench.diff("one", "two").differences.settings[1] == {
+        "key": "model.chat.hf_token", "first": "(hidden)", "second": "(hidden)"
+    }  # fmt: skip
+    for found in (bench.diff("one", "two"), bench.diff("a", "two")):
+        for secret in ("token-one", "token-two", ":pw@"):
+            assert secret not in found.text and secret not in found.json
+
+
 def test_another_corpus(bench):
     changed = [*rows()[1:], rows()[2] | {"doc_id": "new"}]
     changed[0]["source"] = "another source"

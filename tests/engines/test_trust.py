@@ -224,6 +224,15 @@ def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(at, value):
     assert "HF_TOKEN" in str(refused.value) and "SECRET" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", ["judges", "metrics"])
+def test_secrets_of_a_judge_or_metric_of_ones_own_are_refused(kind: str) -> None:
+    spec = {"corpus": "c.jsonl", "out": "o", "model": "m"}
+    said = f"{kind}: token.api_key is a secret, and would be stored in run.json"
+    with pytest.raises(UserError, match=said):
+        load_config(spec | {kind: {"token": {"judge": "mine:Mine", "api_key": "x"}}})
+    load_config(spec | {kind: {"token": {"judge": "mine:Mine", "max_tokens": 9}}})
+
+
 @pytest.mark.parametrize("value", [
     "abfs://container@account.dfs.core.windows.net/x", "abfss://c@a/x", "gs://anonymous@b/x",
     "s3://b/x?region=eu&scheme=http", "https://b/x?author=me&design=2", "data/me@home.jsonl",
