@@ -7,6 +7,7 @@
 The probabilities are exact, as those of every judge that offers answers.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
@@ -15,7 +16,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from evaljudge.judges.shared.one_question import OneQuestion
 from evaljudge.model.asks import Chosen
 from evaljudge.prompts import Task
+from evaljudge.records import Axis
 from evaljudge.settings import Settings, read_settings
+
+_SLOT = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
 
 def _worth(given: Any) -> Any:
@@ -30,8 +34,8 @@ def _worth(given: Any) -> Any:
 
 
 def _plain(question: str) -> str:
-    if "{{" in question:
-        raise ValueError("is plain text, so nothing is filled in for {{ … }}: leave it out")
+    if {*_SLOT.findall(question)} - {"axis", "description"}:
+        raise ValueError("is plain text, where only {{ axis }} and {{ description }} are filled in")
     return question
 
 
@@ -51,12 +55,12 @@ class OwnAnswerColumns(TypedDict):
 class OwnQuestion(OneQuestion):
     kind = "question"
     version = "1"
-    each_axis = False
     keys = QuestionSettings
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         wanted = read_settings(QuestionSettings, settings, f"judges.{name}")
         self._worth, self.answers = wanted.answers, tuple(wanted.answers)
+        self.each_axis = bool(_SLOT.search(wanted.question))
         super().__init__(settings, task, name)
 
     @property
@@ -68,6 +72,11 @@ class OwnQuestion(OneQuestion):
 
     def value(self, reply: Chosen) -> float:
         return sum(reply.p[answer] * worth for answer, worth in self._worth.items())
+
+    def _words(self, axis: Axis) -> dict[str, str]:
+        words = super()._words(axis)
+        question = _SLOT.sub(lambda slot: axis.words[slot[1]], words["question"])
+        return words | {"question": question}
 
     def _own_words(self) -> dict[str, str]:
         *others, last = self.answers

@@ -38,6 +38,27 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
     assert brief.index("Rain fell.") < brief.index("It rained.") < brief.index("Is it")
 
 
+def test_a_question_that_names_the_axis_is_asked_on_each() -> None:
+    asked = list[str]()
+
+    def choose(prompt: Prompt, options: Options) -> dict[str, float]:
+        asked.append(prompt.text)
+        return dict.fromkeys(options.names, -log(5))
+
+    question = "Its {{ axis }} ({{description}})?"
+    judges = {"rated": {"judge": "question", "question": question}}
+    made = ScriptedEngines(lambda: Scripted(chooses=choose))
+    came = evaljudge.score(
+        ROWS, model="m", judges=judges, axes=["fluency", "relevance"], engines=made
+    )
+    scores = {(s["scorer"], s["axis"]): s["value"] for s in came.scores().to_pylist()}
+    assert scores == {("rated", "fluency"): 3, ("rated", "relevance"): 3}
+    told = [f"Its {a.name} ({a.description})?" for a in TASK.axes]
+    assert [sum(each in text for text in asked) for each in told] == [
+        int(a.name in ("fluency", "relevance")) for a in TASK.axes
+    ]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -46,7 +67,7 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
         ({"answers": 5}, "answers: should be a mapping of answers to numbers, or a list"),
         ({"answers": {"Yes": 1}}, "answers: should have 2 or more"),
         ({"answers": {"yes": 1, "Yes": 0}}, "differ by more than their case"),
-        ({"question": "How {{ axis }}?"}, "question: is plain text, so nothing is filled in"),
+        ({"question": "How {{ source }}?"}, "question: is plain text, where only {{ axis }} and"),
         ({"question": ""}, "question: should not be empty"),
     ],
 )
