@@ -128,17 +128,16 @@ def test_thresholds_are_a_table(cases, scores):
     found = evaljudge.calibrate(cases, scores, **aim, **FEW)
     (row,) = found.rows
     assert isinstance(row.selection, Precise)
-    first = ["scorer", "axis", "threshold", "precision", "low", "high"]
-    frame = found.thresholds.to_pandas()
-    assert list(frame.columns) == [*first, "selected", "documents"]
-    reached = row.selection.precision
-    assert frame[first].to_numpy().tolist() == [
-        ["mine", "fluency", row.selection.threshold, reached.value, reached.low, reached.high]
-    ]
-    assert frame["selected"].tolist() == [len(row.selected)] != [0]
-    sure = evaljudge.calibrate(cases, scores, **aim, confidence=0.5, **FEW).thresholds
-    assert list(sure.to_pandas().columns) == list(frame.columns)
-    assert sure[0]["low"] is None
+    (one,), precise = found.thresholds, row.selection
+    assert (one.scorer, one.axis, one.threshold) == ("mine", "fluency", precise.threshold)
+    shown = found.text.partition("recall\n")[2].split()
+    assert [f"{one.good:.3f}", f"{one.selected:.3f}"] == [shown[2], shown[4]]
+    reached = precise.precision
+    assert (one.precision, one.low, one.high) == (reached.value, reached.low, reached.high)
+    assert one.recall == precise.recall.value
+    (sure,) = evaljudge.calibrate(cases, scores, **aim, confidence=0.5, **FEW).thresholds
+    assert (sure.good, sure.threshold, sure.low) == (one.good, None, None)
+    assert [*found.thresholds.to_pandas().columns][2:5] == ["threshold", "good", "selected"]
     assert list(evaljudge.calibrate(cases, scores, axis="fluency", **FEW).thresholds) == []
 
 

@@ -48,6 +48,22 @@ from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
 
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """As the printed table has it: shares, of which precision has an interval."""
+
+    scorer: str
+    axis: str
+    threshold: float | None
+    good: float | None
+    selected: float | None
+    precision: float | None
+    low: float | None
+    high: float | None
+    recall: float | None
+    documents: int
+
+
 @dataclass(frozen=True, repr=False)
 class CalibratedScores(Shown):
     rows: Rows[CalibratedRow]
@@ -77,8 +93,7 @@ class CalibratedScores(Shown):
         return "".join(warnings) + "\n" * bool(warnings) + "\n\n".join(blocks) + "\n"
 
     @property
-    def thresholds(self) -> Rows[dict[str, Any]]:
-        """A row for each threshold; `low` and `high` are of its precision."""
+    def thresholds(self) -> Rows[Threshold]:
         return Rows(_threshold(row, row.selection) for row in self.rows if row.selection)
 
     @property
@@ -254,16 +269,22 @@ def _selection_cells(rule: Precise | Certified) -> list[str]:
     if isinstance(rule, Certified):
         shares = map(correlation, (rule.coverage, rule.precision, rule.recall))
         return [correlation(rule.base), threshold, *shares]
-    tried = (measured(s, "sample", rule.documents, s.value) for s in (rule.precision, rule.recall))
+    few = "sample" if only("sample", rule.documents) else "summary"
+    tried = (
+        measured(s, few, rule.documents if few == "sample" else s.n, s.value)
+        for s in (rule.precision, rule.recall)
+    )
     return [correlation(rule.base.value), threshold, correlation(rule.selected.value), *tried]
 
 
-def _threshold(row: CalibratedRow, rule: Precise | Certified) -> dict[str, Any]:
-    low, high = (getattr(rule.precision, end, None) for end in ("low", "high"))
-    precision = getattr(rule.precision, "value", rule.precision)
-    found: dict[str, Any] = {"scorer": row.fit.scorer, "axis": row.fit.axis}
-    found |= {"threshold": rule.threshold, "precision": precision, "low": low, "high": high}
-    return found | {"selected": len(row.selected), "documents": rule.documents}
+def _threshold(row: CalibratedRow, rule: Precise | Certified) -> Threshold:
+    at = row.fit.scorer, row.fit.axis, rule.threshold
+    if isinstance(rule, Certified):
+        found = rule.coverage, rule.precision, None, None, rule.recall
+        return Threshold(*at, rule.base, *found, rule.documents)
+    of = rule.precision
+    shares = rule.selected.value, of.value, of.low, of.high, rule.recall.value
+    return Threshold(*at, rule.base.value, *shares, rule.documents)
 
 
 def _shortfalls(rule: Precise | Certified) -> Iterator[str]:
