@@ -19,7 +19,7 @@ from evaljudge.commands.options import WHAT, ListOptions, Shown
 from evaljudge.config import Config
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges import plugins
+from evaljudge.judges import plugin, plugins
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, load_task
@@ -76,6 +76,11 @@ def _rows(what: str | None) -> Iterable[Row]:
         return [{"name": name, "about": _about(home)} for name, home in homes.items()]
     if what in WHAT:
         return map(_judge, plugins()) if what == "judges" else map(_metric, known_metrics())
+    if ":" in what:
+        made, task = plugin(what), load_task(BUILT_IN[0])
+        make = lambda settings: made.make(settings, task, what)  # noqa: E731
+        make({})  # what cannot be imported is refused
+        return [_scorer(what, _about(what.partition(":")[0]), made.needs, make)]
     if what not in {**plugins(), **known_metrics()}:
         raise UserError(unknown("list", what, [*WHAT, *plugins(), *known_metrics()]))
     return [_judge(what) if what in plugins() else _metric(what)]

@@ -16,6 +16,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -24,6 +25,7 @@ from typing import Any
 
 from evaljudge.errors import UserError, first_line, naming, unknown
 from evaljudge.judges.protocol import Judge
+from evaljudge.plugins import added_code
 from evaljudge.prompts import Task
 from evaljudge.records import Brief, Candidate, Verdict
 from evaljudge.sections import Section, View
@@ -87,7 +89,8 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
     def make(settings: Settings, task: Task, name: str) -> Judge:
         with naming(f"judges.{name}"):
             loaded = _judge_at(place, "kind", "version")
-        judge: Judge = loaded(settings, task, name)
+        with _making(name, place):
+            judge: Judge = loaded(settings, task, name)
         return judge
 
     return make
@@ -133,10 +136,16 @@ def imported(place: str) -> Plugin:
             judge.code = digest
         else:
             judge.version = "+".join(filter(None, [judge.version, digest]))
-        judge_class.__init__(judge, settings, task, name)
+        with _making(name, place):
+            judge_class.__init__(judge, settings, task, name)
         return judge
 
     return Plugin(make)
+
+
+def _making(name: str, place: str) -> AbstractContextManager[None]:
+    made = "its `__init__`, which is given the settings, the task and the name,"
+    return added_code(f"judges.{name}: {made}", place.partition(":")[0])
 
 
 @cache

@@ -45,6 +45,7 @@ HERE = {"executor": "local"}
 _OF_NAMES = ("judges", "metrics", "axes")
 _MISPLACED = {
     "corpus": "corpus: the texts are the first argument of `score`: leave `corpus` out",
+    "columns": "columns: they go with the texts: score({'path': cases, 'columns': {…}})",
     "out": "out: a Scorer has no folder of its own: give `out` to its `score`",
     "study": "study: `score` has no grid of settings: use evaljudge.run_study",
 }

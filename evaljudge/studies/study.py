@@ -97,15 +97,20 @@ def run_study(
     given: Given,
     changes: Sequence[str] = (),
     *,
-    watching: Callable[[], Watcher] = Watcher,
+    watching: Callable[[], Watcher | None] = lambda: None,
+    progress: bool = True,
     engines: Engines | None = None,
+    **settings: Any,
 ) -> Study:
-    """All its runs, resumed where they were begun, and then the tables."""
-    config = load_config(given, changes)
+    """All its runs, resumed where they were begun, and then the tables. The rest is as of `run`."""
+    config = load_config(given, changes, **settings)
     runs = study_runs(config)
     # a mistake in the last is reported before the first begins
     judges = [make_job(study_run.config, engines).judges for study_run in runs]
-    outcomes = [run(study_run.config, watcher=watching(), engines=engines) for study_run in runs]
+    outcomes = [
+        run(study_run.config, watcher=watching(), progress=progress, engines=engines)
+        for study_run in runs
+    ]
     columns = Columns()
     for study_run, mine, outcome in zip(runs, judges, outcomes, strict=True):
         output = Output(study_run.config.out, study_run.config.briefs)

@@ -11,6 +11,8 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.world import as_jsonl, make_cases
+from evaljudge.commands.listing import listing
+from evaljudge.commands.options import ListOptions
 from evaljudge.config import load_config
 from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
@@ -41,6 +43,10 @@ class Brief(OneQuestion):
 
 class Stepped(Geval):
     """With briefs of its own kind."""
+
+class Short(Brief):
+    def __init__(self, settings):
+        pass
 
 class Half(Judge):
     version = "1"
@@ -115,6 +121,11 @@ def test_after_an_edit_of_what_reads_stored_replies_are_read_anew(write, config)
         ("my_own_judges:other", "my_own_judges:other is not a judge: it must be a class that inh"),
         ("os:system", "os:system is not a judge"),
         ("my_own_judges:Half", "my_own_judges:Half lacks what every judge has: asking, axes, sco"),
+        (
+            "my_own_judges:Short",
+            "its `__init__`, which is given the settings, the task"
+            " and the name, fails: TypeError: ",
+        ),
         ("my_own_judges:", "'my_own_judges:' is not an import path: write it as package.module:C"),
         ("a/b.py:Brief", "'a/b.py:Brief' is not an import path"),
     ],
@@ -128,6 +139,14 @@ def test_what_cannot_be_a_judge_is_refused_in_one_line(write, place, said):
         made_at(place)
     assert str(refused.value).startswith(f"judges.mine: {said}")
     assert "\n" not in str(refused.value)
+
+
+def test_it_is_listed_by_its_path(write):
+    write(f'"""Is it brief?\n\nAnd more."""\n{WHOLE}')
+    (row,) = listing(ListOptions("my_own_judges:Brief")).rows
+    assert row["about"] == "Is it brief?"
+    with pytest.raises(UserError, match="unknown class 'Breif': did you mean 'Brief'"):
+        listing(ListOptions("my_own_judges:Breif"))
 
 
 def test_a_name_cannot_be_a_path():

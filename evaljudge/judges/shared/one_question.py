@@ -329,6 +329,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             lacks.append('`slots` that are a list of mappings, [{"name": "its text"}]')
         elif taken := TAKEN.intersection(chain.from_iterable(self.slots)):
             lacks.append(f"another name for the slot {min(taken)!r}, which every question has")
+        if of_all := sorted({"judge", "model", "examples"} & self.keys.model_fields.keys()):
+            lacks.append(f"another name for the key `{of_all[0]}`, which every judge has")
         if lacks:
             raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import create_model
 
 from evaljudge.commands.run import write_demo
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
@@ -222,7 +223,11 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Hiding(Brief):
         slots = ({"mine": "a"}, {"target": "a"})
 
+    class Modelled(Brief):
+        keys = create_model("Keys", __base__=Settings, model=(str, ""))
+
     for kind, said in {
+        Modelled: "the class Modelled needs another name for the key `model`, which every",
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
         Hiding: "the class Hiding needs another name for the slot 'target', which every",
         Listing: "judges.mine: its `together` fails for equal probabilities: TypeError: ",
