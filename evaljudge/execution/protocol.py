@@ -139,6 +139,8 @@ class Assignment:
         reply, said = (json.dumps(t, ensure_ascii=False) for t in (next(begun, "…"), low.said))
         begins = f"its reply begins with {said}"
         name = f"Name what must stand before its answers, `model: {{{model}, reply: {reply}}}`"
+        if source == "nano":
+            name = "It answers the questions of `prompts: nano` alone: set them"
         if self.source.thinking:
             begins = f"it had thought {quoted(low.said)}"
             name = "Let it think longer, `thinking: {tokens: …}`"

@@ -37,7 +37,7 @@ from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import bind_and_cut, config_of_run, open_bound
 from evaljudge.runs.cascade import passed_on
-from evaljudge.runs.job import BOTH, UNTAUGHT, Job, Pass, make_job, required
+from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -200,8 +200,6 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
         _saying_what_is_kept(job),
         job.executor.check(sizes),
     ):
-        if UNTAUGHT in job.model_cautions:  # its answers may be refused as soon as it is loaded
-            watching.warning(UNTAUGHT)
         held = ClaimedJob(job, watching, claim)
         return until_whole(held.job, partial(work, held), watching.warning)
 
