@@ -6,6 +6,7 @@ const data = JSON.parse($("data").textContent);
 const NONE = "–";  // the choice that is no rating
 let at = 0;
 let saving = Promise.resolve();
+let pause;  // in typing a note: it is saved then
 
 const make = (tag, text, given = {}) => Object.assign(document.createElement(tag), { textContent: text }, given);
 const ratingOf = (text, axis) => text.ratings[axis.name] ?? null;
@@ -82,12 +83,13 @@ function rate(axis, one, value) {
 async function save(axis, one, value) {
   const answer = await fetch("rate", {
     method: "POST",
+    keepalive: true,  // also when the page is closed
     headers: { "X-Evaljudge-Token": data.token, "Content-Type": "application/json" },
     body: JSON.stringify({ label: one.label, ratings: { [axis.name]: value }, before: { [axis.name]: ratingOf(one, axis) } }),
   }).catch(() => null);
   const isSaved = answer !== null && answer.ok;
   if (isSaved) one.ratings[axis.name] = value;
-  else if (data.texts[at] === one) show(at);  // with what is saved
+  else if (data.texts[at] === one && axis.name !== "note") show(at);  // with what is saved
   const text = `Text ${data.texts.indexOf(one) + 1}`;
   const unsaved = `${text} is not saved on ${axis.shown}:`;
   $("problem").textContent = answer === null ? `${unsaved} the server does not answer. Start \`evaljudge view\` again, open its new link, and rate this text once more.`
@@ -115,7 +117,17 @@ const openNext = () => { if (nextOpen() !== undefined) show(nextOpen()); };
 $("previous").addEventListener("click", () => show(at - 1));
 $("next").addEventListener("click", () => show(at + 1));
 $("open").addEventListener("click", openNext);
-$("note").addEventListener("change", () => rate({ name: "note", shown: "its note" }, data.texts[at], $("note").value.trim() || null));
+const keepNote = () => {
+  clearTimeout(pause);
+  const [one, note] = [data.texts[at], $("note").value.trim() || null];
+  if (note !== (one.ratings.note ?? null)) rate({ name: "note", shown: "its note" }, one, note);
+};
+$("note").addEventListener("change", keepNote);
+$("note").addEventListener("input", () => {
+  clearTimeout(pause);
+  pause = setTimeout(keepNote, 1000);
+});
+addEventListener("pagehide", keepNote);
 $("copy").addEventListener("click", async () => {
   await navigator.clipboard.writeText(data.line);
   $("copy").textContent = "Copied";

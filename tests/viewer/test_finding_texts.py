@@ -126,6 +126,11 @@ def test_notes_of_raters_stand_beside_the_judges_error(browser, tmp_path):
         page.click("#previous")
         page.click("#previous")
         assert page.input_value("#note") == "says 5 twice <b>"
+        with page.expect_response("**/rate"):  # a pause in typing is enough
+            page.fill("#note", "says 5 thrice")
+        page.fill("#note", "says 5 twice <b>")  # and so is the page's end
+        page.goto("about:blank")
+        page.wait_for_timeout(1000)
     rows = [json.loads(line) for line in sheet.read_text().splitlines()]
     assert [(row["fluency"], row["note"], row["rater"]) for row in rows] == [
         (5, "says 5 twice <b>", "anna"), (1, None, "anna"), (None, None, None),
