@@ -202,13 +202,13 @@ def _matched(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> lis
 
 ERRORS = (
     "Errors are mean absolute errors, in units of the ratings. Error of mean: if every text got "
-    "the mean rating. Less by: the share of it that the calibrated scores avoid. Each document is "
+    "the mean rating. Avoided: the share of it that the calibrated scores avoid. Each document is "
     "judged by what was learned from others. Spearman's: the mean over documents. Intervals: 95%."
 )
 SELECTED = (
     "Texts are selected by the threshold: the lowest score that reaches the target on all "
     "documents. Precision and recall are those of thresholds chosen on other documents, so a "
-    "precision may miss the target. Good and selected are shares of the pairs; recall is the share "
+    "precision may miss the target. Good and selected are shares of the texts; recall is the share "
     "of the good that is selected."
 )
 CERTIFIED = (
@@ -220,8 +220,8 @@ CERTIFIED = (
 
 def _errors(rows: Sequence[CalibratedRow]) -> Table:
     heads = [
-        *("scorer", "axis", "documents", "pairs", "unscored"),
-        *("error of mean", "calibrated", "less by", "Spearman before", "Spearman after"),
+        *("scorer", "axis", "documents", "texts", "unscored"),
+        *("error of mean", "calibrated", "avoided", "Spearman before", "Spearman after"),
     ]
     return Table("", heads, [_error_cells(row) for row in rows], "ll" + "r" * 8, lead=2)
 
