@@ -24,6 +24,7 @@ from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_column
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
+from evaljudge.corpora.longer import longer
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
@@ -54,6 +55,8 @@ class Started(Shown):
     columns: str
     summary: str
     warnings: Sequence[str]
+    longer: str
+    """What became of a table of another shape."""
 
     @property
     def complaints(self) -> Sequence[str]:
@@ -64,7 +67,8 @@ class Started(Shown):
         file = shlex.quote(str(self.file))
         commands = "".join(f"  evaljudge {name} {file}\n" for name in ("plan", "run"))
         columns = f"columns: {self.columns}\n" if self.columns else ""
-        return f"wrote {self.file}: {self.summary}\n{columns}next:\n{commands}"
+        longer = self.longer and f"{self.longer}\n"
+        return f"{longer}wrote {self.file}: {self.summary}\n{columns}next:\n{commands}"
 
 
 class _Seen:
@@ -117,8 +121,16 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     to_write(str(wanted.to), wanted.force)
     if wanted.model == NO_MODEL and wanted.judges:
         raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
-    pairs = wanted.column
+    pairs, said = wanted.column, ""
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
+    if made := longer(path, theirs, given, wanted.to.parent):
+        path, said, became = made
+        theirs, given = (
+            unread_columns(path),
+            {n: to for n, to in given.items() if became.get(n) != to},
+        )
+        if ask:
+            print(said)
     likely = theirs.likely()
     task_asked = wanted.task, _likely_task([*likely, *given])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
@@ -139,7 +151,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
-    return Started(wanted.to, read, seen.summary, warnings)
+    return Started(wanted.to, read, seen.summary, warnings, said)
 
 
 def _columns(
@@ -204,13 +216,18 @@ def _answer(
     if value is not None:
         return read(value)
     if ask is None:
-        raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
+        question = QUESTIONS[option].format(about())
+        raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: {question}")
+    asked = ""
     while True:
-        answer = ask(QUESTIONS[option].format(about()), default)
+        question = QUESTIONS[option].format(about()).replace(" --column ", ", ")
+        question = question.replace("--column ", "")  # an answer has the pairs alone
+        answer = ask(question.rpartition("\n")[2] if question == asked else question, default)
         try:
             return read(answer)
         except UserError as error:
-            print(error)
+            print(re.sub("--column:? ", "", str(error)))
+        asked = question
 
 
 def _named(answer: str) -> str:
