@@ -55,8 +55,7 @@ class Started(Shown):
     columns: str
     summary: str
     warnings: Sequence[str]
-    longer: str
-    """What became of a table of another shape."""
+    longer: str  # what became of a table of another shape
 
     @property
     def complaints(self) -> Sequence[str]:
@@ -215,13 +214,14 @@ def _answer(
     """What was given, or the answer to the question. After a wrong answer it is asked again."""
     if value is not None:
         return read(value)
-    if ask is None:
-        question = QUESTIONS[option].format(about())
-        raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: {question}")
     asked = ""
     while True:
-        question = QUESTIONS[option].format(about()).replace(" --column ", ", ")
-        question = question.replace("--column ", "")  # an answer has the pairs alone
+        question = QUESTIONS[option].format(about())
+        if ask is None:
+            raise UserError(
+                f"--{option} is missing, and nobody is at a terminal to ask: {question}"
+            )
+        question = question.replace(" --column ", ", ").replace("--column ", "")
         answer = ask(question.rpartition("\n")[2] if question == asked else question, default)
         try:
             return read(answer)
