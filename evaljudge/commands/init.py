@@ -55,7 +55,6 @@ class Started(Shown):
     columns: str
     summary: str
     warnings: Sequence[str]
-    longer: str  # what became of a table of another shape
 
     @property
     def complaints(self) -> Sequence[str]:
@@ -66,8 +65,7 @@ class Started(Shown):
         file = shlex.quote(str(self.file))
         commands = "".join(f"  evaljudge {name} {file}\n" for name in ("plan", "run"))
         columns = f"columns: {self.columns}\n" if self.columns else ""
-        longer = self.longer and f"{self.longer}\n"
-        return f"{longer}wrote {self.file}: {self.summary}\n{columns}next:\n{commands}"
+        return f"wrote {self.file}: {self.summary}\n{columns}next:\n{commands}"
 
 
 class _Seen:
@@ -120,18 +118,15 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     to_write(str(wanted.to), wanted.force)
     if wanted.model == NO_MODEL and wanted.judges:
         raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
-    pairs, said = wanted.column, ""
+    pairs, became = wanted.column, dict[str, str]()
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
     if made := longer(path, theirs, given, wanted.to.parent):
         path, said, became = made
-        theirs, given = (
-            unread_columns(path),
-            {n: to for n, to in given.items() if became.get(n) != to},
-        )
-        if ask:
-            print(said)
+        print(said)
+        theirs = unread_columns(path)
+        given = {n: to for n, to in given.items() if became.get(n) != to}
     likely = theirs.likely()
-    task_asked = wanted.task, _likely_task([*likely, *given])
+    task_asked = wanted.task, _likely_task([*likely, *given, *became])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
     known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
@@ -150,7 +145,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
-    return Started(wanted.to, read, seen.summary, warnings, said)
+    return Started(wanted.to, read, seen.summary, warnings)
 
 
 def _columns(
@@ -218,9 +213,7 @@ def _answer(
     while True:
         question = QUESTIONS[option].format(about())
         if ask is None:
-            raise UserError(
-                f"--{option} is missing, and nobody is at a terminal to ask: {question}"
-            )
+            raise UserError(f"--{option} is missing, and nobody is there to ask: {question}")
         question = question.replace(" --column ", ", ").replace("--column ", "")
         answer = ask(question.rpartition("\n")[2] if question == asked else question, default)
         try:
@@ -249,8 +242,7 @@ def _likely_task(columns: Iterable[str]) -> str:
     """The task that the columns' names suggest: `response` is one of a dialogue."""
     names = " ".join(columns).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
-    likely_tasks = (task for task, some in words.items() if any(word in names for word in some))
-    return next(likely_tasks, BUILT_IN[0])
+    return next((t for t, some in words.items() if any(w in names for w in some)), BUILT_IN[0])
 
 
 def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ _WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W_]+)")
 _WORD_FIRST = re.compile(rf"(?P<word>[^\W_]+){_APART}(?P<system>.+)")
 _AXES = ("dimension", "criterion", "criteria", "aspect", "axis", "attribute")
 _NESTED = {"candidates", "ratings"}
-Names = Mapping[str, str]
+Names = dict[str, str]
 Made = tuple[list[dict[str, Any]], Names] | None  # the rows, and what each column became
 
 

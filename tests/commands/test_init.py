@@ -330,7 +330,7 @@ WIDE = {
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "semicolons"])
 @pytest.mark.parametrize("shape", WIDE)
-def test_a_column_for_each_system_becomes_a_text_for_each(shape, form):
+def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
     """A cell without a text is none, and the same file is made again."""
     rows = []
     for n in range(3):
@@ -349,7 +349,7 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form):
     for _ in range(2):
         started = made(file, to=Path("new/c.yaml"), force=True)
     assert started.summary == "3 documents with 5 texts of 2 systems; people rated fluency 5"
-    assert f"{WIDE[shape][1].format('gpt-4-turbo')} = " in started.text.splitlines()[0]
+    assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
     assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
     config = load_config("new/c.yaml")
     assert config.corpus.path == "new/texts.long.jsonl"
@@ -358,6 +358,7 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form):
             (case.document.doc_id, case.document.source, text.system, text.text, text.ratings)
             for case in corpus for text in case.candidates
         ]  # fmt: skip
+    assert planned("new/c.yaml", engines=ScriptedEngines()).exit_code == 0
     assert read == [
         (f"d{n}", f"Of {n}", system, f"{system} of {n}", {"fluency": n + 1.5})
         for n in range(3) for system in ("gpt-4", "gpt-4-turbo") if (n, system) != (2, "gpt-4")
@@ -399,7 +400,7 @@ def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
 
 
 @pytest.mark.parametrize("raters", [(), ("anna", "ben")])
-def test_a_row_for_each_axis_becomes_one_for_each_text(raters):
+def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
     """Without a name of the rater, a second score of a text on an axis has no place."""
     rows = [
         {"id": f"d{n}", "article": f"Of {n}", "summary": f"Text {n}", "criterion": axis,
@@ -409,10 +410,11 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters):
     ]  # fmt: skip
     started = made(write("csv", rows))
     assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
-    assert started.text.startswith(
+    said = capsys.readouterr().out
+    assert said.startswith(
         "texts.csv has a row for each axis, so texts.long.jsonl was made of it: id = doc_id, "
     )
-    assert "criterion = the axes fluency, coherence, score = the ratings, comment" in started.text
+    assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         (text,) = corpus.find("d2").candidates
     if raters:
@@ -422,6 +424,19 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters):
     said = r"texts\.csv:\d+: a second score of 'coherence' for one text: name the .*`rater`"
     with pytest.raises(UserError, match=said):
         made(write("csv", [*rows, rows[-1]]), force=True)
+
+
+def test_the_columns_of_a_wide_table_say_its_task():
+    asked = list[str]()
+
+    def ask(question: str, default: str) -> str:
+        asked.append(default)
+        return default
+
+    made(
+        write("csv", [{"question": "Why?", "a_response": "So", "b_response": "No"}]), ask, task=None
+    )
+    assert asked[0] == "dialogue"
 
 
 def test_an_aspect_of_the_document_is_no_axis():
