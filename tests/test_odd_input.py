@@ -241,11 +241,11 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
     [
         ('doc_id,"source"x\n', "cases.csv:1: its header is not CSV"),
         (HEAD + ROW.replace("4", '"4,5"'), "'4,5' has a comma: write 4.5, or separate the table"),
-        ((HEAD + ROW).encode("utf-16"), "not UTF-8 but UTF-16: save it as UTF-8"),
-        (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not CSV in UTF-8"),
+        ((HEAD + ROW).encode("utf-16") + b"\0", "cases.csv: cannot be read ('utf-16-le' codec"),
+        (HEAD.replace("ease", "né").encode("latin-1"), "-8: save the table so (in Excel: File"),
         (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),
         (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
-        (b"PK\x03\x04\x14\0", "this is a zip file or a spreadsheet: save it as CSV"),
+        (b"PK\x03\x04\x14\0", "a zip file or a spreadsheet: save it as CSV (in Excel: File > "),
         (HEAD.upper() + ROW, "columns: {DOC_ID: doc_id, SOURCE: source, SYSTEM: system, TEXT:"),
         (HEAD.replace("ratings.ease", "text") + ROW, "two columns are read as 'text': take one"),
         (HEAD + "d,s,A,t\n", "cases.csv:2: 4 cells under a header of 5"),
@@ -257,6 +257,17 @@ def test_a_table_of_another_form(tmp_path, content, said):
     with pytest.raises(UserError) as refused, open_corpus(CorpusSource(str(file))):
         pass
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
+def test_a_table_in_utf_16_is_read(tmp_path, coding):
+    """As Excel saves "Unicode text"."""
+    mark = "" if coding == "utf-16" else "\ufeff"
+    content = mark + (HEAD + ROW).replace(",", "\t").replace("river", "Fluß")
+    (tmp_path / "c.tsv").write_bytes(content.encode(coding))
+    with open_corpus(CorpusSource(str(tmp_path / "c.tsv"))) as corpus:
+        (case,) = corpus
+    assert (case.document.source, case.candidates[0].ratings) == ("The Fluß rose.", {"ease": 4})
 
 
 def test_blank_lines_before_a_header(tmp_path):

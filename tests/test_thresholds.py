@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from evaljudge.analysis.selection import out_of_reach
+from evaljudge.analysis.selection import odd_thresholds
 from evaljudge.analysis.tables import Column
 from evaljudge.commands.run import demo_config
 from evaljudge.config import Selection, load_config
@@ -130,7 +130,7 @@ def test_a_threshold_that_no_score_reaches_is_warned_of():
                                  {"scorer": "s", "axis": "tone", "at_least": 4.25},
                                  {"scorer": "s", "axis": "tone", "at_most": 1.5}]}
     )  # fmt: skip
-    assert list(out_of_reach([rule], {("s", "tone"): column})) == [
+    assert list(odd_thresholds([rule], {("s", "tone"): column}, {})) == [
         "select.good: s on tone: no score reaches 35 (the highest is 4.25): nothing is selected",
         "select.good: s on tone: no score is down to 1 (the lowest is 1.5): nothing is selected",
     ]

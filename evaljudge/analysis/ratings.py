@@ -193,13 +193,9 @@ class _Collected:
             by_rater = self.found.setdefault((text, axis), {})
             before, place = by_rater.setdefault(rater, (value, row.place))
             if before != value:
-                near = (c for c in row.fields if c.casefold().startswith(RATER))
-                lost = (
-                    "" if RATER in row.fields else "".join(f"; {_advice(c, [RATER])}" for c in near)
-                )
                 raise UserError(
                     f"{row.place}: {shown(rater)} gives {axis} {value:g}, and {before:g} to the "
-                    f"same text at {place}: leave one of them empty{lost}"
+                    f"same text at {place}: leave one of them empty"
                 )
 
     @cached_property

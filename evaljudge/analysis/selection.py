@@ -262,8 +262,10 @@ def undecided(selected: Sequence[Selected]) -> Iterator[str]:
             )
 
 
-def out_of_reach(selections: Sequence[Selection], columns: Mapping[Key, Column]) -> Iterator[str]:
-    """Thresholds that no score of the run reaches: as a rule they are of another scale."""
+def odd_thresholds(
+    selections: Sequence[Selection], columns: Mapping[Key, Column], tops: Tops
+) -> Iterator[str]:
+    """Those that no score of the run reaches, mostly of another scale, or that too many tie at."""
     for rule in selections:
         for condition in rule.all:
             column = columns.get(scale_of(condition))
@@ -276,6 +278,13 @@ def out_of_reach(selections: Sequence[Selection], columns: Mapping[Key, Column])
             if most is not None and most < column.lowest:
                 lowest = f"the lowest is {short(column.lowest)}"
                 yield f"{where}: no score is down to {short(most)} ({lowest}): nothing is selected"
+            part = condition.top_fraction or 0.0
+            if (cut := tops.get((scale_of(condition), part))) is not None:
+                scores = np.array(column.every)
+                more = (scores >= cut).sum() - share_of(part, np.isfinite(scores).sum())
+                equal = f"{(scores == cut).sum():,} scores tie at the cut, {short(cut)}"
+                if more:
+                    yield f"{where}: {equal}: {more:,} too many are in the top {short(part * 100)}%"
 
 
 def _named(rule: Selection, condition: Condition) -> str:

@@ -30,6 +30,7 @@ import evaljudge
 from evaljudge.commands.options import ExportOptions, ImportOptions
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.readers import csv_records
+from evaljudge.corpora.rows import refuse_other_forms
 from evaljudge.corpora.sheets import csv_of, spreadsheet
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.errors import UserError, unknown
@@ -153,8 +154,9 @@ def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]"
         met = {place: scored.get((text, *at)) for text, place, *at in corpus.each_text()}
     if not any(met.values()):
         raise UserError(f"--beside {file}: no row is a text of {run}")
-    with open_to_read(file) as content:
-        lines = io.StringIO(content.read().decode("utf-8-sig", "surrogateescape"), newline="")
+    with open_to_read(file) as stored:
+        refuse_other_forms(file, content := stored.read())
+    lines = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
     separator, records = csv_records(lines, file.rpartition("/")[2])
     (first, heads), *_ = table = list(records)
     met[first], written = {n: f"{n} (evaljudge)" if n in heads else n for n in names}, []

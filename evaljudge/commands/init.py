@@ -24,6 +24,7 @@ from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_column
 from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
+from evaljudge.corpora.longer import longer
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
@@ -117,10 +118,15 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     to_write(str(wanted.to), wanted.force)
     if wanted.model == NO_MODEL and wanted.judges:
         raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
-    pairs = wanted.column
+    pairs, became = wanted.column, dict[str, str]()
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
+    if made := longer(path, theirs, given, wanted.to.parent):
+        path, said, became = made
+        print(said)
+        theirs = unread_columns(path)
+        given = {n: to for n, to in given.items() if became.get(n) != to}
     likely = theirs.likely()
-    task_asked = wanted.task, _likely_task([*likely, *given])
+    task_asked = wanted.task, _likely_task([*likely, *given, *became])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
     known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
@@ -203,14 +209,18 @@ def _answer(
     """What was given, or the answer to the question. After a wrong answer it is asked again."""
     if value is not None:
         return read(value)
-    if ask is None:
-        raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
+    asked = ""
     while True:
-        answer = ask(QUESTIONS[option].format(about()), default)
+        question = QUESTIONS[option].format(about())
+        if ask is None:
+            raise UserError(f"--{option} is missing, and nobody is there to ask: {question}")
+        question = question.replace(" --column ", ", ").replace("--column ", "")
+        answer = ask(question.rpartition("\n")[2] if question == asked else question, default)
         try:
             return read(answer)
         except UserError as error:
-            print(error)
+            print(re.sub("--column:? ", "", str(error)))
+        asked = question
 
 
 def _named(answer: str) -> str:
@@ -232,8 +242,7 @@ def _likely_task(columns: Iterable[str]) -> str:
     """The task that the columns' names suggest: `response` is one of a dialogue."""
     names = " ".join(columns).casefold()
     words = {"dialogue": ("dialog", "response", "conversation"), "story": ("story", "stories")}
-    likely_tasks = (task for task, some in words.items() if any(word in names for word in some))
-    return next(likely_tasks, BUILT_IN[0])
+    return next((t for t, some in words.items() if any(w in names for w in some)), BUILT_IN[0])
 
 
 def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:

@@ -47,7 +47,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
-WIDE = "one column per system? Make the table longer first (see the tutorial, The table)"
+WIDE = "one column per system, as A_text and B_text? `evaljudge init` makes the table longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
@@ -259,7 +259,7 @@ class Unread:
         self._odd = Counter[str]()  # at most 0 where few of the values are no ratings
         self.by_rater = dict[str, str]()
         """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
-        self._no_numbers = dict[str, str]()  # such a cell of each name that is an axis
+        self.no_numbers = dict[str, str]()  # such a text under each name
         self._longest = Counter[str]()  # text under each name
         self.known = set[str]()
         """Our fields that have a value in some row."""
@@ -290,7 +290,7 @@ class Unread:
                     may_slip = not field_called(name)  # an answer may be a number, too
                     self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
                     if isinstance(value, str) and not field:
-                        self._no_numbers.setdefault(name, value)
+                        self.no_numbers.setdefault(name, value)
                 length = len(value) if isinstance(value, str) else 0
                 self._longest[name] = max(self._longest[name], length)
 
@@ -300,8 +300,8 @@ class Unread:
         return [
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
-                for name, cell in self._no_numbers.items()
-                if name and _axis(name) in _known_axes() and name not in ratings
+                for name, cell in self.no_numbers.items()
+                if name and axis_called(name) in _known_axes() and name not in ratings
             ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),
@@ -441,15 +441,16 @@ def _rating_field(name: str, value: Any) -> str:
         numbers = [inner for inner in value.values() if not is_absent(inner)]
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
-    axis = _axis(name)
+    axis = axis_called(name)
     is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or field_called(name) == "doc_id"
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 
-def _axis(name: str) -> str:
+def axis_called(name: str) -> str:
+    """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall."""
     axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
     axis = axis.casefold() if axis.casefold() in _known_axes() else axis
-    return _axis(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
+    return axis_called(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
 
 def _of_raters(
@@ -467,7 +468,7 @@ def _of_raters(
         elif last in _known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
             bare[name] = last
     by_people = [name for name in ratings if not _NO_PERSON.search(name)]
-    axes = {name: f"{DOTTED}{_axis(bare[name])}" for name in by_people if bare[name] != name}
+    axes = {name: f"{DOTTED}{axis_called(bare[name])}" for name in by_people if bare[name] != name}
     shared = Counter(read)
     shared.update(axis for name, axis in axes.items() if axis != ratings[name])
     numbered = {a for name, a in axes.items() if shared[a] == 1 and _OF_RATER.search(name)}

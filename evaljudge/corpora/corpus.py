@@ -64,6 +64,12 @@ def slips(rated: Iterable[tuple[str, float, Any]], said: Callable[[Any], str]) -
             often = f" (in {cells:,} cells)" if cells > 1 else ""
             beyond = f"lies beyond all other ratings ({span}): a slip, or a code for no rating?"
             yield f"{said(place)}: {axis} {value:g}{often} {beyond}"
+        whole = next((v for v in by_value if 100 < v < 1000 and v.is_integer()), None)
+        parts = (v for v in by_value if v == round(v, 3) != round(v, 2))
+        odd = [v for v in parts if abs(24 * v - round(24 * v)) > 0.01]  # no mean of 2 to 8 raters
+        if whole and odd:
+            thousands = "does its dot mark thousands? Then write it without"
+            yield f"{said(by_value[odd[0]][1])}: {axis} {odd[0]:g} beside {whole:g}: {thousands}"
 
 
 def _odd(values: list[float], cells: Mapping[float, list[Any]]) -> tuple[list[float], list[float]]:

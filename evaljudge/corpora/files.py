@@ -18,6 +18,7 @@ A row whose `value` is null may have a `reason`, as the rows of a run's own scor
 import gzip
 import io
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -28,6 +29,7 @@ from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
+    IN_EXCEL,
     KnownFormat,
     Reader,
     Row,
@@ -114,7 +116,8 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
     if matches == [path]:
         if _name(path).endswith((".yaml", ".yml")):
             raise is_a_file(str(path))
-        advice = ": save it as CSV" if _name(path).endswith((".xls", ".xlsx", ".ods")) else ""
+        is_sheet = _name(path).lower().endswith((".xls", ".xlsx", ".ods"))
+        advice = f": save it as CSV ({IN_EXCEL})" if is_sheet else ""
         raise UserError(f"{path}: unknown ending; the known are {endings}{advice}")
     raise UserError(f"{path}: no file here ends in one of {endings}")
 
@@ -123,9 +126,12 @@ def _rows(file: Input, name: str, reader: Reader) -> Rows:
     try:
         with _opened(file) as stream, _unpacked(stream, _name(file)) as content:
             if isinstance(content, io.BufferedReader | gzip.GzipFile):
+                if content.peek(2).startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # Excel's "Unicode"
+                    as_utf8 = content.read().decode("utf-16").encode()
+                    content = io.BufferedReader(io.BytesIO(as_utf8))
                 refuse_other_forms(name, content.peek(4))
             yield from reader(content, name)
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, UnicodeError) as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
 
 

@@ -21,7 +21,7 @@ from evaljudge.text import shown
 
 SEVERAL_ROWS = (
     "several rows for one text: one for each rater or axis, or one twice? Name the column of "
-    "raters (`rater`), or give each text one row (see the tutorial, The table)"
+    "raters (`rater`), or give each text one row: `evaljudge init` joins those of a `dimension`"
 )
 CACHE_KIB = 65_536
 SCHEMA = f"""

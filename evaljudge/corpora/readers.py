@@ -30,6 +30,7 @@ from typing import IO, Any
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
     DOTTED,
+    IN_EXCEL,
     KNOWN_FIELDS,
     LABEL,
     NOT_UTF8,
@@ -49,7 +50,7 @@ from evaljudge.corpora.rows import (
 from evaljudge.errors import UserError, first_line
 from evaljudge.text import one_line, shown
 
-SAVE_SO = "save the table as UTF-8 (in Excel: CSV UTF-8)"
+SAVE_SO = f"save the table so ({IN_EXCEL}), or `iconv -f cp1252 -t utf-8 A.csv > B.csv`"
 SEPARATORS = ",;\t|"
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*", re.ASCII)

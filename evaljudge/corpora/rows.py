@@ -49,10 +49,11 @@ KNOWN_FIELDS = (
 )
 KEYS_NAMED = 20
 NOT_UTF8 = "not UTF-8"
+IN_EXCEL = "in Excel: File > Save As > CSV UTF-8"
 OTHER_FORMS = {
     b"PAR1": "a Parquet file: let its name end in .parquet",
     b"\x1f\x8b": "a gzip file: let its name end in .gz",
-    b"PK\x03\x04": "a zip file or a spreadsheet: save it as CSV",
+    b"PK\x03\x04": f"a zip file or a spreadsheet: save it as CSV ({IN_EXCEL})",
     BOM_UTF16_LE: "not UTF-8 but UTF-16: save it as UTF-8",
     BOM_UTF16_BE: "not UTF-8 but UTF-16: save it as UTF-8",
 }

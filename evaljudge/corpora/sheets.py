@@ -155,11 +155,16 @@ def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
 
 
 def _dotted(row: Row) -> Row:
-    """A row of the generic form has its ratings in columns of their own."""
-    if not isinstance(ratings := row.fields.get("ratings"), Mapping):
-        return row
-    dotted = {f"{DOTTED}{axis}": rating for axis, rating in ratings.items()}
-    return Row(row.place, {k: v for k, v in row.fields.items() if k != "ratings"} | dotted)
+    """A row of the generic form, whose ratings get columns of their own, and its ids our names."""
+    fields = dict(row.fields)
+    for ours in ("doc_id", "system", RATER):
+        theirs = next((name for name in fields if field_called(name) == ours), ours)
+        if ours not in fields and theirs in fields:
+            fields[ours] = fields.pop(theirs)
+    if isinstance(fields.get("ratings"), Mapping):
+        ratings = fields.pop("ratings").items()
+        fields |= {f"{DOTTED}{axis}": rating for axis, rating in ratings}
+    return Row(row.place, fields)
 
 
 def rating_in(row: Row, column: str) -> float | None:
@@ -199,13 +204,9 @@ def _csv_rows(file: str) -> Iterator[Row]:
     records = csv_records(io.StringIO(_decoded(content), newline=""), file)[1]
     first = [cell.strip() for cell in next(records, ("", []))[1]]
     header = AS_THEY_ARE.header(first, file)
-    if not {LABEL, "doc_id"} & set(header):
+    if not {LABEL, "doc_id"} & {*header, *map(field_called, header)}:
         missing = f"its header names neither `{LABEL}` nor `doc_id`, which the corpus needs, too"
-        likely = {field_called(name): name for name in header}
-        pairs = (
-            f"; rename {shown(likely[f])} to `{f}`" for f in ("doc_id", "system") if f in likely
-        )
-        raise UserError(f"{file}: {missing}{''.join(pairs)}")
+        raise UserError(f"{file}: {missing}")
     for place, cells in records:
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")

@@ -157,7 +157,7 @@ def findings_of(
             *of_weights,
             *of_fits,
             *selection.unmet(job.config.select, people, aims),
-            *selection.out_of_reach(job.config.select, tables.columns),
+            *selection.odd_thresholds(job.config.select, tables.columns, tops),
         ],
         Rank.COST: list(accounts.cost_warnings),
     }

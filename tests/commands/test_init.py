@@ -21,7 +21,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.plugins import kinds
 from evaljudge.runs.job import corpus_of
-from tests.build import command
+from tests.build import command, lines
 
 THEIRS = ("id", "article", "model", "summary", "human_fluency")
 OURS = ("doc_id", "source", "system", "text", "ratings.fluency")
@@ -153,9 +153,9 @@ def test_names_and_servers_are_written_as_yaml_reads_them():
 
 def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
     given = write("csv", [row | {"url": "x.org"} for row in as_rows(THEIRS)])
-    answers = iter(
-        [given, "sumary", "summary", "a=b", "--column url=context", "m", "direct, geval"]
-    )
+    answers = iter([
+        *(given, "sumary", "summary", "n", "a=b", "--column url=context", "m", "direct, geval")
+    ])  # fmt: skip
     asked = list[tuple[str, str]]()
 
     def ask(question: str, default: str) -> str:
@@ -164,10 +164,11 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(capsys):
 
     init(InitOptions(), ask)
     assert [default for _, default in asked] == [
-        *("", "summary", "summary", "ok", "ok", "", "synthetic")
+        *("", "summary", "summary", "ok", "ok", "ok", "", "synthetic")
     ]
     said = capsys.readouterr().out
-    assert "unknown column 'a'" in said and "did you mean 'summary'?" in said
+    assert "n: write it as THEIRS=OURS\nunknown column 'a'" in said and "--column" not in said
+    assert "did you mean 'summary'?" in said
     pairs = "".join(f"  {theirs} = {ours}\n" for theirs, ours in COLUMNS.items())
     assert asked[3][0].startswith(
         f"Its columns:\n{pairs}  not read: `url`\nPress Enter if this is "
@@ -193,8 +194,9 @@ def test_columns_that_are_not_known_are_asked_for_until_they_are_said(names, lac
     made(file, ask)
     assert [default for _, default in asked] == ["", ""]
     needed = f"needed: `{lacking}`"
-    assert needed in capsys.readouterr().out and all(needed in question for question, _ in asked)
+    assert needed in capsys.readouterr().out and needed in asked[0][0]
     assert f"={lacking}`" in asked[0][0] and "Press Enter" not in asked[0][0]
+    assert asked[1][0] == asked[0][0].splitlines()[-1]  # the list of columns is shown once
     said = f"no .*field `{lacking}` .*; seen: .*`--column .*THEIR_{lacking.upper()}={lacking}"
     with pytest.raises(UserError, match=said):
         made(file, force=True)
@@ -265,7 +267,8 @@ def test_without_a_terminal_a_missing_flag_is_named(missing, capsys, monkeypatch
     monkeypatch.setattr("sys.stdin", io.StringIO())
     words = ("init", *(f"--{name}={value}" for name, value in flags.items()))
     said = command(capsys, *words, code=2)[1]
-    assert f"--{missing} is missing" in said
+    assert f"--{missing} is missing" in said and "?" in said
+    assert "dialogue, story" in said or missing != "task"
     assert said.count("\n") == 1
     assert not Path("config.yaml").exists()
 
@@ -317,18 +320,129 @@ def test_a_row_for_each_rater_needs_their_names():
     assert "worker_id = rater" in made(write("csv", named)).columns
 
 
-def test_a_column_for_each_system_is_not_read_as_one_system():
-    rows = [{"item": n, "document": f"Of {n}", "gpt4_summary": f"a {n}", "bart_summary": f"b {n}",
-             "gpt4_fluency": n, "session": 1} for n in range(3)]  # fmt: skip
+WIDE = {
+    "words last": ("{}_summary", "{}_fluency", "{}_tone"),
+    "words first": ("summary: {}", "fluency {}", "tone/{}"),
+    "systems alone": ("{}", "{}_fluency", "{}.tone"),
+    "ratings of the texts": ("{}-output", "{}-output-fluency", "{}-tone"),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "semicolons"])
+@pytest.mark.parametrize("shape", WIDE)
+def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
+    """A cell without a text is none, and the same file is made again."""
+    rows = []
+    for n in range(3):
+        row = {"item": f"d{n}", "document": f"Of {n}", "url": "x.org"}
+        for system in ("gpt-4", "gpt-4-turbo"):
+            values: tuple[Any, ...] = (f"{system} of {n}", n + 1.5, 4)
+            if n == 2 and system == "gpt-4":
+                values = ("", None, None) if form == "jsonl" else ("", "", "")
+            row |= dict(zip((name.format(system) for name in WIDE[shape]), values, strict=True))
+        rows.append(row)
+    file = write("jsonl" if form == "jsonl" else "csv", rows)
+    if form == "semicolons":
+        table = [[str(cell) for cell in row.values()] for row in rows]
+        lines = [";".join(rows[0]), *(";".join(row).replace(".5", ",5") for row in table)]
+        Path(file).write_text("\n".join(lines))
+    for _ in range(2):
+        started = made(file, to=Path("new/c.yaml"), force=True)
+    assert started.summary == "3 documents with 5 texts of 2 systems; people rated fluency 5"
+    assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
+    assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
+    config = load_config("new/c.yaml")
+    assert config.corpus.path == "new/texts.long.jsonl"
+    with open_corpus(corpus_of(config)) as corpus:
+        read = [
+            (case.document.doc_id, case.document.source, text.system, text.text, text.ratings)
+            for case in corpus for text in case.candidates
+        ]  # fmt: skip
+    assert planned("new/c.yaml", engines=ScriptedEngines()).exit_code == 0
+    assert read == [
+        (f"d{n}", f"Of {n}", system, f"{system} of {n}", {"fluency": n + 1.5})
+        for n in range(3) for system in ("gpt-4", "gpt-4-turbo") if (n, system) != (2, "gpt-4")
+    ]  # fmt: skip
+
+
+def test_a_longer_table_overwrites_nothing_and_keeps_given_columns():
+    rows = [{"nr": n, "body": f"Of {n}", "a_story": f"a {n}", "b_story": f"b {n}"} for n in (1, 2)]
     file = write("csv", rows)
-    both = r"several columns look like texts \(`gpt4_summary`, `bart_summary`\): one column per"
-    with pytest.raises(UserError, match=both):
-        made(file)
-    started = made(file, column=["bart_summary=text"])
-    no_system, others = started.warnings
-    assert started.summary == "3 documents with 3 texts; people rated nothing"
-    assert "no row has a `system`" in no_system and "look like ratings: `gpt4_fluency`; " in others
-    assert load_config("config.yaml").corpus.columns["item"] == "doc_id"
+    made(file, column=["body=source", "nr=doc_id"])
+    assert lines("texts.long.jsonl")[0] == {
+        "doc_id": "1", "source": "Of 1", "candidates": [
+            {"system": "a", "text": "a 1"}, {"system": "b", "text": "b 1"}]}  # fmt: skip
+    with pytest.raises(UserError, match="unknown column 'a_story'"):
+        made(file, column=["body=source", "nr=doc_id", "a_story=ratings.fluency"], force=True)
+    Path("texts.long.jsonl").write_text("mine")
+    with pytest.raises(UserError, match=r"texts\.long\.jsonl: is there, and is not what texts"):
+        made(file, column=["body=source", "nr=doc_id"], force=True)
+    assert Path("texts.long.jsonl").read_text() == "mine"
+    started = made(file, column=["body=source", "b_story=text"], force=True)  # of one system alone
+    assert started.summary == "2 documents with 2 texts; people rated nothing"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"summary": "bare"},  # whose is it?
+        {"llama_answer": "of another kind"},
+        {"gpt4 fluency": 2},  # twice
+        {"model_gpt4": "which?"},
+    ],
+)
+def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
+    row = {"article": "Of", "gpt4_summary": "a", "llama_summary": "b", "fluency_gpt4": 2}
+    said = r"several columns look like texts \(`gpt4_summary`, .*\): one column per"
+    with pytest.raises(UserError, match=said):
+        made(write("csv", [row | more | {"id": n} for n in range(3)]))
+    assert not Path("texts.long.jsonl").exists()
+
+
+@pytest.mark.parametrize("raters", [(), ("anna", "ben")])
+def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
+    """Without a name of the rater, a second score of a text on an axis has no place."""
+    rows = [
+        {"id": f"d{n}", "article": f"Of {n}", "summary": f"Text {n}", "criterion": axis,
+         "score": "n/a" if n == 0 else n + len(rater), "comment": "so"}
+        | ({"worker_id": rater} if rater else {})
+        for n in range(3) for rater in raters or ("",) for axis in ("Fluency", "coherence")
+    ]  # fmt: skip
+    started = made(write("csv", rows))
+    assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
+    said = capsys.readouterr().out
+    assert said.startswith(
+        "texts.csv has a row for each axis, so texts.long.jsonl was made of it: id = doc_id, "
+    )
+    assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        (text,) = corpus.find("d2").candidates
+    if raters:
+        assert text.raters == {"fluency": (6.0, 5.0), "coherence": (6.0, 5.0)}
+    else:
+        assert (text.ratings, text.raters) == ({"fluency": 2.0, "coherence": 2.0}, {})
+    said = r"texts\.csv:\d+: a second score of 'coherence' for one text: name the .*`rater`"
+    with pytest.raises(UserError, match=said):
+        made(write("csv", [*rows, rows[-1]]), force=True)
+
+
+def test_the_columns_of_a_wide_table_say_its_task():
+    asked = list[str]()
+
+    def ask(question: str, default: str) -> str:
+        asked.append(default)
+        return default
+
+    made(
+        write("csv", [{"question": "Why?", "a_response": "So", "b_response": "No"}]), ask, task=None
+    )
+    assert asked[0] == "dialogue"
+
+
+def test_an_aspect_of_the_document_is_no_axis():
+    rows = [row | {"aspect": f"of {row['model']}", "score": 3} for row in as_rows(THEIRS)]
+    made(write("csv", rows))
+    assert load_config("config.yaml").corpus.path == "texts.csv"
 
 
 def test_one_bad_cell_among_ratings_drops_its_row_and_no_column():
@@ -453,6 +567,7 @@ def test_the_question_about_columns_names_the_axes_and_likely_ratings():
         asked.append(question)
         return default
 
-    made(write("csv", [row | {"tone": 3} for row in as_rows(THEIRS)]), ask)
-    assert "these look like ratings: `tone`; " in asked[0]
+    made(write("csv", [row | {"tone": 3, "mood": 1} for row in as_rows(THEIRS)]), ask)
+    assert "these look like ratings: `tone`, `mood`; " in asked[0]
+    assert "give `tone=ratings.AXIS, mood=ratings.AXIS`, where" in asked[0]  # no --column here
     assert "where AXIS is one of coherence, consistency, fluency, relevance; THEIRS=" in asked[0]

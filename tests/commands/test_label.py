@@ -15,6 +15,7 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.labelling import Method, entropies
+from evaljudge.analysis.ratings import read_ratings
 from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
@@ -173,6 +174,25 @@ def test_a_slip_of_the_hand_is_warned_of(loop):
     assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_ids_have_the_names_that_a_corpus_may_have_for_them(loop, ending):
+    rows = [
+        {"article_id": f"d{n}", "model": "A", "fluency": n + rater, "Annotator": f"r{rater}"}
+        for n in range(3) for rater in (1, 2)
+    ]  # fmt: skip
+    file = loop.folder / f"own.{ending}"
+    if ending == "csv":
+        cells = [rows[0].keys(), *(row.values() for row in rows)]
+        file.write_text("\n".join(",".join(map(str, row)) for row in cells))
+    else:
+        file.write_text("\n".join(map(json.dumps, rows)))
+    rated = read_ratings([str(file)], Output(loop.out), ["fluency"])
+    assert rated.texts == {
+        (f"d{n}", "A"): ({"fluency": n + 1.5}, {"fluency": (n + 1, n + 2)}) for n in range(3)
+    }
+    assert (rated.raters, rated.warnings) == ({"fluency": ["r1", "r2"]}, [])
+
+
 def test_ratings_of_no_text_are_said_first(loop):
     loop.label(n=6)
     rows = [{"doc_id": "x", "system": "A", "fluency": n, "rater": f"r{n}"} for n in (1, 2)]
@@ -202,6 +222,18 @@ def test_several_slips_are_found_among_thousands_of_values():
 def test_a_slip_among_few_values(values, odd):
     said = list(slips((("tone", float(value), "c.csv:1") for value in values), str))
     assert len(said) == odd and all(f"tone {values[-1]} lies" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("values", "odd"),
+    [([950, 1.234, 710], 1.234), ([950, 1.2, 12.345], 12.345), ([1.234, 4.5, 3], None),
+     ([33.333, 66.667, 100], None), ([333.333, 500, 666.667, 250.5], None), ([950, 710], None),
+     ([1.2345, 950], None)],
+)  # fmt: skip
+def test_dots_that_may_mark_thousands(values, odd):
+    said = list(slips((("price", float(value), f"c.csv:{value}") for value in values), str))
+    expected = f"c.csv:{odd}: price {odd} beside 950: does its dot mark thousands? Then write it "
+    assert [one for one in said if "thousands" in one] == [f"{expected}without"] * (odd is not None)
 
 
 @pytest.mark.parametrize(
@@ -514,8 +546,8 @@ ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
     "no header": (lambda text: text.partition("\n")[2].encode(), "names neither `label`"),
     "nothing": (lambda text: b"", "names neither `label` nor `doc_id`"),
     "other names": (
-        lambda text: b"story_id,generator,worker_id,fluency\nd0,A,anna,4\n",
-        "needs, too; rename 'story_id' to `doc_id`; rename 'generator' to `system`",
+        lambda text: b"story_id,version,fluency\nd0,A,4\n",
+        "needs `system`; its keys are 'version', 'fluency', 'doc_id'",
     ),
     "only a header": (lambda text: text.partition("\n")[0].encode(), "holds no rating"),
     "an axis in capitals": (
@@ -610,5 +642,5 @@ def test_one_rater_with_two_minds_is_refused(loop):
     rows = text.splitlines()
     again = rows[1].replace(",4,", ",5,")
     Path(folder, "unread.csv").write_text("\n".join([*rows, again]))
-    with pytest.raises(UserError, match="empty; column 'Rater' is not read: did you mean 'rater'"):
+    with pytest.raises(UserError, match="unread.csv:6: 'anna' gives fluency 5, and 4 to the same"):
         loop.report("unread.csv")

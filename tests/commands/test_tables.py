@@ -124,6 +124,8 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
     assert f"--beside {other}: no row is a text of {made.out}" in said
     said = command(capsys, *beside, str(tmp_path / "own.jsonl"), "--force", code=2)[1]
     assert "--beside: a table that ends in .csv, and goes with csv" in said
+    table.write_bytes(table.read_bytes().decode().encode("utf-16"))
+    assert "UTF-16: save it" in command(capsys, *beside, str(table), "--force", code=2)[1]
     assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays
 
 

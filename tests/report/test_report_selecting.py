@@ -114,6 +114,30 @@ def test_a_selection_of_undecided_verdicts_is_warned_of(tmp_path, doubts, *, war
     assert not warns or said[0].startswith("select.good: the judge was undecided about 2 of 5 ")
 
 
+@pytest.mark.parametrize(
+    ("part", "scores", "said"),
+    [
+        (0.2, [3.0] * 18, "18 scores tie at the cut, 3: 14 too many are in the top 20%"),
+        (
+            0.4,
+            [5.0, 4, 4, 4, 1],
+            "3 scores tie at the cut, 4: 2 too many are in the top 40%",
+        ),
+        (0.1, [0.0, 0, -1], "2 scores tie at the cut, 0: 1 too many are in the top 10%"),
+        (0.75, [5.0, 4, 4, 1, None], ""),
+        (0.5, [None], ""),
+    ],
+)
+def test_ties_at_the_cut_of_a_top_fraction_are_said(part, scores, said):
+    columns = defaultdict[Key, Column](lambda: Column(is_whole=True))
+    for n, value in enumerate(scores):
+        score = Score(f"d{n}", "A", "synthetic.level", "fluency", value)
+        columns["synthetic.level", "fluency"].add(score, is_kept=False)
+    rules = [rule("best", fluency(top_fraction=part)), rule("all", fluency(at_least=-5))]
+    warned = list(selection.odd_thresholds(rules, columns, tops_of(rules, columns)))
+    assert warned == [f"select.best: synthetic.level on fluency: {said}"] * bool(said)
+
+
 def test_lines_and_rule_are_written(tmp_path, snapshot):
     output, shards = written(tmp_path, SHARDS)
     good = rule("good", fluency(at_least=3.5), rouge(at_most=0.5))

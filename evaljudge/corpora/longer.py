@@ -1,0 +1,122 @@
+"""Tables of two other shapes, which `evaljudge init` rewrites in the generic form.
+
+id,article,gpt4_output,gpt4_fluency,llama_output       a column of texts for each system
+-> {"doc_id": …, "source": …, "candidates": [{"system": "gpt4", "text": …, "fluency": 4}, …]}
+id,article,model,summary,annotator,dimension,score     a row for each rater and axis
+-> {"doc_id": …, …, "text": …, "ratings": {"fluency": {"anna": 4, "ben": 5}}}
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
+from evaljudge.errors import UserError
+from evaljudge.text import one_line, shown
+
+_APART = "[ _.:/-]+"
+_WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W_]+)")
+_WORD_FIRST = re.compile(rf"(?P<word>[^\W_]+){_APART}(?P<system>.+)")
+_AXES = ("dimension", "criterion", "criteria", "aspect", "axis", "attribute")
+_NESTED = {"candidates", "ratings"}
+Names = dict[str, str]
+Made = tuple[list[dict[str, Any]], Names] | None  # the rows, and what each column became
+
+
+def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, str, Names] | None:
+    """The file with the same texts, a line about it, and what each column became; None where the
+    table has neither shape beyond doubt."""
+    if not Path(path).is_file() or _NESTED & theirs.known:
+        return None
+    columns = theirs.changed(theirs.likely(), given)
+    ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
+    there, made, shape = {*theirs.known, *given.values()}, None, "a column for each system"
+    if "text" not in there and "system" not in {*there, *ours.values()}:
+        made = _by_document(path, theirs, {n: to for n, to in ours.items() if to in OF_DOCUMENT})
+    if not made and "text" in {*there, *ours.values()}:
+        theirs.refuse_wide(path, given)
+        made, shape = _by_text(path, theirs, ours, given), "a row for each axis"
+    if not made:
+        return None
+    content = clean("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])).encode()
+    file = folder / f"{Path(path).stem}.long.jsonl"
+    if file.exists() and file.read_bytes() != content:
+        raise UserError(f"{file}: is there, and is not what {path} becomes: move it away")
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    each = ", ".join(one_line(f"{name} = {now}") for name, now in made[1].items())
+    return str(file), f"{path} has {shape}, so {file} was made of it: {each}", made[1]
+
+
+def _by_document(path: str, theirs: Unread, ours: Names) -> Made:
+    if not (cells := _cells(theirs, [name for name in theirs.names if name not in ours])):
+        return None
+    now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
+    left_out = {name: "left out" for name in theirs.rated if name not in cells}
+    rated = {name: f"{DOTTED}{name}" for name in theirs.rated if name in cells}
+    apart = {"ratings", *rated.values(), *cells, *left_out}
+    for row in map(accepted, read_generic((path,), ColumnNames({**ours, **rated}))):
+        fields, texts = {**row.fields, **(row.fields.get("ratings") or {})}, dict[str, Any]()
+        for name, (system, inner) in cells.items():
+            if (value := fields.get(name)) not in (None, ""):
+                texts.setdefault(system, {"system": system})[inner] = value
+        kept = {name: value for name, value in fields.items() if name not in apart}
+        rows.append(kept | {"candidates": [*texts.values()]})
+    return rows, {**ours, **now, **left_out}
+
+
+def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
+    """The system of each column, and what the column is called in a row of that system alone; empty
+    where it is in doubt which columns are texts, or whose they are."""
+    words = [name for name in names if re.search(r"[^\W\d_]", theirs.no_numbers.get(name, ""))]
+    likely = {name for name in words if field_called(name) == "text"}
+    texts, called = dict[str, str](), set[str]()
+    for at in filter(None, map((_WORD_LAST if likely else _WORD_FIRST).fullmatch, words)):
+        is_text = "text" in (word := at["word"].casefold(), field_called(word))
+        if is_text and field_called(at["system"]) in ("", "system"):
+            texts[at[0]] = at["system"]
+            called.add(word)
+    if not (texts or likely):  # `A` and `B` beside `A_fluency` and `B_fluency`
+        rated = "\n".join(theirs.rated)
+        texts = {n: n for n in words if re.search(f"^{re.escape(n)}{_APART}", rated, re.MULTILINE)}
+    if not len(texts) > 1 >= len(called) or likely - {*texts}:
+        return {}
+    keys = {system: system for system in texts.values()} | texts
+    key = "|".join(map(re.escape, sorted(keys, key=len, reverse=True)))
+    cells = {name: (system, "text") for name, system in texts.items()}
+    for name in (name for name in names if name not in texts):
+        if found := re.fullmatch(rf"({key}){_APART}(.+)|(.+){_APART}({key})", name):
+            cells[name] = keys[found[1] or found[4]], found[2] or found[3]
+    is_of_model = any(field_called(name) == "system" for _, name in cells.values())
+    return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
+
+
+def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
+    axes = [name for name in theirs.no_numbers if name.casefold() in _AXES]
+    scores = [n for n, to in theirs.rated.items() if to == f"{DOTTED}overall" and n not in given]
+    if not len(axes) == len(scores) == 1:
+        return None
+    texts, named = dict[str, dict[str, Any]](), dict[str, None]()
+    columns = ColumnNames({**ours, scores[0]: f"{DOTTED}{scores[0]}"})
+    for row in map(accepted, read_generic((path,), columns)):
+        of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
+        text = {n: of[n] for n in KNOWN_FIELDS if n in of and n not in ("ratings", RATER)}
+        ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
+        if is_absent(number):
+            continue
+        named[axis := axis_called(name_in(row, axes[0]).strip())] = None
+        by, each = axis, ratings
+        if RATER in of:
+            by, each = name_in(row, RATER), ratings.setdefault(axis, {})
+        if by in each:
+            said = f"a second score of {shown(axis)} for one text: name the column of raters"
+            raise UserError(f"{row.place}: {said} (`{RATER}`)")
+        each[by] = number
+    now = {axes[0]: f"the axes {', '.join(named)}", scores[0]: "the ratings"}
+    left_out = {name: "left out" for name in theirs.names if name not in {**ours, **now}}
+    has_shape = any(len(text["ratings"]) > 1 for text in texts.values())
+    return ([*texts.values()], {**ours, **now, **left_out}) if has_shape else None
