@@ -46,6 +46,7 @@ _PYDANTIC = re.compile(r"^(Value error, |\w+ (?=should))")
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
+    exit_code = 2
     declared: Any = None  # the class of the settings, where one of them is refused
 
     def _render_traceback_(self) -> list[str]:
@@ -108,6 +109,12 @@ class Damaged(UserError):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.problem}: {self.remedy}"
+
+
+class AtWork(UserError):
+    """Another job is at work on the folder: nothing is wrong, and nothing is to be done."""
+
+    exit_code = 6
 
 
 class GivenUp(Exception):

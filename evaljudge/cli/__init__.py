@@ -3,7 +3,7 @@ folder that the environment variable EVALJUDGE_CLI names, or of an installed pac
 in the group `evaljudge.cli`.
 
 Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds,
-5 a cap of `most` is reached, 130 or 143 stopped by a signal.
+5 a cap of `most` is reached, 6 another job is at work there, 130 or 143 stopped by a signal.
 """
 
 import inspect
@@ -29,7 +29,6 @@ from evaljudge.runs.json_lines import logging_json
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
-USER_MISTAKE = 2
 
 
 class _Command(PlainWords, TyperCommand):
@@ -58,8 +57,8 @@ def app() -> typer.Typer:
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
-        "reached; 130 interrupted (Ctrl-C); 143 terminated. Documentation: docs/ of a clone, or by "
-        "`evaljudge files cluster DIR`.",
+        "reached; 6 another job is at work there; 130 interrupted (Ctrl-C); 143 terminated. "
+        "Documentation: docs/ of a clone, or by `evaljudge files cluster DIR`.",
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):
@@ -95,7 +94,7 @@ def _one_line_each() -> Iterator[None]:
         message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
         print(f"evaljudge: {shown}", file=sys.stderr)
-        sys.exit(error.exit_code if isinstance(error, GivenUp) else USER_MISTAKE)
+        sys.exit(getattr(error, "exit_code", UserError.exit_code))
 
 
 def _keys() -> list[str]:

@@ -11,6 +11,7 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app
+from evaljudge.storage import claimed
 from tests.build import command
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
@@ -130,6 +131,18 @@ def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_p
     (tmp_path / "c1.yaml").write_text('corpus: texts.csv\n"out": "runs/t1"\n')
     (tmp_path / "texts.csv").write_text("source,text\n")
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
+def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, tmp_path):
+    """A scheduler that starts the same run twice need not tell anybody."""
+    (tmp_path / "cases.jsonl").write_text(json.dumps(CASE))
+    out, corpus = str(tmp_path / "out"), str(tmp_path / "cases.jsonl")
+    (tmp_path / "c.yaml").write_text(
+        json.dumps({"corpus": corpus, "out": out, "judges": {}, "metrics": ["words"]})
+    )
+    with claimed(out):
+        line = command(capsys, "run", str(tmp_path / "c.yaml"), code=6)[1]
+    assert line.startswith(f"evaljudge: {out}: another job is at work there (process ")
 
 
 def test_a_job_s_own_folder_is_no_place_for_a_run(said, monkeypatch):
