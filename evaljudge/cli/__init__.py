@@ -25,7 +25,7 @@ from evaljudge.commands.options import Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import added_code, folders, found_in_files
-from evaljudge.runs.json_lines import logging_json
+from evaljudge.runs.json_lines import logging_json, say
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
@@ -93,7 +93,7 @@ def _one_line_each() -> Iterator[None]:
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
         message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
-        print(f"evaljudge: {shown}", file=sys.stderr)
+        say(f"evaljudge: {shown}\n", sys.stderr)
         sys.exit(getattr(error, "exit_code", UserError.exit_code))
 
 

@@ -32,6 +32,7 @@ from pydantic import Field, create_model
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, naming_arguments
+from evaljudge.runs.json_lines import say
 from evaljudge.sections import Table
 from evaljudge.sections.figures import html_table
 from evaljudge.settings import AnyPath, Settings, read_settings
@@ -174,13 +175,13 @@ def _typed(name: str, hint: Any, how: Mapping[str, Any]) -> Any:
 def _print(found: Any, is_json: bool) -> None:
     """A text, or a `Shown`. Its text has its warnings; beside JSON they go to stderr."""
     if isinstance(found, str):
-        print(found, end="", flush=True)
+        say(found)
         return
     for warning in getattr(found, "warnings", ()) if is_json else ():
-        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
-    print(found.json if is_json else found.text, end="", flush=True)
+        say(f"warning: {one_line(warning)}\n", sys.stderr)
+    say(found.json if is_json else found.text)
     for complaint in found.complaints:
-        print(complaint, file=sys.stderr)
+        say(f"{complaint}\n", sys.stderr)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 

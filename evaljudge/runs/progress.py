@@ -13,11 +13,10 @@ and `left_seconds` are there once they are known:
 import sys
 import threading
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution.protocol import Event
-from evaljudge.runs.json_lines import json_is_wanted, json_line
+from evaljudge.runs.json_lines import json_is_wanted, json_line, say
 from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher, as_clock
 from evaljudge.text import LONG, one_line
 
@@ -96,8 +95,7 @@ class Log(Watcher):
         self._ended = self._now if is_last else None
 
     def _say(self, line: str) -> None:
-        with suppress(BrokenPipeError):  # the run goes on, though nobody reads of it any more
-            print(line, file=self._stream, flush=True)
+        say(f"{line}\n", self._stream)
 
 
 class JsonLog(Log):

@@ -2,7 +2,10 @@
 
 import inspect
 import json
+import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -133,16 +136,36 @@ def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_p
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
 
 
-def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, tmp_path):
-    """A scheduler that starts the same run twice need not tell anybody."""
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """A folder with a configuration, c.yaml, that asks no model."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE))
-    out, corpus = str(tmp_path / "out"), str(tmp_path / "cases.jsonl")
-    (tmp_path / "c.yaml").write_text(
-        json.dumps({"corpus": corpus, "out": out, "judges": {}, "metrics": ["words"]})
-    )
-    with claimed(out):
-        line = command(capsys, "run", str(tmp_path / "c.yaml"), code=6)[1]
-    assert line.startswith(f"evaljudge: {out}: another job is at work there (process ")
+    config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
+    (tmp_path / "c.yaml").write_text(json.dumps(config))
+
+
+def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, measured):
+    """A scheduler that starts the same run twice need not tell anybody."""
+    with claimed("out"):
+        line = command(capsys, "run", "c.yaml", code=6)[1]
+    assert line.startswith("evaljudge: out: another job is at work there (process ")
+
+
+@pytest.mark.parametrize(("metric", "log", "code"), [("words", "json", 0), ("rouge1", "", 3)])
+def test_a_run_that_nobody_reads_of_ends_with_its_own_code(metric, log, code, measured):
+    """As in `evaljudge run c.yaml 2>&1 | head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = [sys.executable, "-m", "evaljudge", "run", "c.yaml", "--set", f"metrics=[{metric}]"]
+    environment = os.environ | {"EVALJUDGE_LOG": log}
+    ended = subprocess.run(run, stdout=writer, stderr=writer, env=environment, check=False)
+    os.close(writer)
+    assert ended.returncode == code and os.path.isfile("out/report/index.html")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert "evaljudge: stdout cannot be written: No space left on device\n" in ended.stderr
+    assert ended.returncode == 2
 
 
 def test_a_job_s_own_folder_is_no_place_for_a_run(said, monkeypatch):
