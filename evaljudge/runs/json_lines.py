@@ -97,9 +97,9 @@ def logging_json() -> Iterator[None]:
     except Exception as error:
         code, last = 1, traceback.format_exception_only(error)[-1].strip()
         fields = {"message": last, "traceback": traceback.format_exc()}
-        say(json_line("error", "bug", **fields) + "\n", sys.stderr)
+        say(json_line("error", "bug", **fields) + "\n", plain)
         raise SystemExit(code) from error
     finally:
         level = "warning" if code else "info"
-        say(json_line(level, "ended", exit_code=code) + "\n", sys.stderr)
+        say(json_line(level, "ended", exit_code=code) + "\n", plain)
         sys.stderr = plain

@@ -110,11 +110,16 @@ class JsonLog(Log):
 
     def starting(self, todo: Todo) -> None:
         self._now = self._tally = ProgressTally(todo)
+        self._begun = self._since = time.monotonic()
         for stage, (left, total) in todo.items():
             self._say_fields("info", "starting", stage=stage, left=left, of=total)
 
     def _progress(self) -> None:
-        for fields in self._tally.as_fields() if self._tally else ():
+        if self._tally is None or self._now is not self._tally:
+            seconds = round(time.monotonic() - self._since)
+            self._say_fields("info", "phase", phase=self._now, seconds=seconds)
+            return
+        for fields in self._tally.as_fields():
             self._say_fields("info", "progress", **fields)
 
     def _say_fields(self, level: str, event: str, **fields: Any) -> None:
