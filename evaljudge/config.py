@@ -34,6 +34,7 @@ from evaljudge.settings import (
     read_yaml,
     refuse_unplain,
 )
+from evaljudge.storage import RUN, Output
 from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
@@ -568,7 +569,8 @@ def _keys_of_judges() -> dict[str, str]:
 def load_config(
     given: AnyPath | Mapping[str, Any], changes: Sequence[str] = (), **settings: Any
 ) -> Config:
-    """A YAML file or a mapping; `settings` and then `changes` (`key.inner=value`) are laid over it.
+    """A YAML file, a run's folder or a mapping; `settings`, then `changes` (`key.inner=value`) are
+    laid over it.
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
@@ -611,8 +613,9 @@ def _read_file(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise absent(str(file), "no such configuration") from None
     except IsADirectoryError:
-        kept = " (that of its run is kept in run.json)" if (file / "run.json").is_file() else ""
-        said = f"is a folder: name the YAML file of a configuration{kept}"
+        if (file / RUN).is_file():
+            return {**Output(str(file)).known_run()["config"], "out": str(file)}
+        said = "is a folder: name the YAML file of a configuration, or the folder of a run"
         raise UserError(f"{file}: {said}") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None

@@ -62,7 +62,10 @@ def option(said: str, default: Any = None, *flags: str, typed: Any = None, **mor
 
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
-_CONFIG = typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
+_CONFIG = typer.Argument(
+    metavar="CONFIG",
+    help="The YAML file of the configuration, or the folder of a run, which keeps its own.",
+)
 BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
 SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
 RESAMPLES = partial(
@@ -305,8 +308,7 @@ class RunOptions(OfConfig):
 class ReportOptions(OfConfig):
     """Write the scores, the report and the selected texts again, without asking a model.
 
-    Use it after a change of settings that ask nothing, such as `select` or `metrics`. In place of
-    CONFIG, the folder of a run will do: a run keeps its configuration.
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
 
     Example: evaljudge report config.yaml
     """

@@ -120,9 +120,8 @@ def test_how_a_command_is_not_called(words, said, capsys):
         ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch: Expecting "
          "value: line 1 column 1 (char 0)"),
         ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
-        ("run runs", "runs: is a folder: name the YAML file of a configuration"),
-        ("run runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
-         "its run is kept in run.json)"),
+        ("run runs", "runs: is a folder: name the YAML file of a configuration, or the folder of "
+         "a run"),
         ("init --corpus text.csv --model m --task summary",
          "text.csv: no such file or folder: did you mean texts.csv?"),
     ],
@@ -143,6 +142,16 @@ def measured(tmp_path, monkeypatch):
     (tmp_path / "cases.jsonl").write_text(json.dumps(CASE))
     config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
     (tmp_path / "c.yaml").write_text(json.dumps(config))
+
+
+def test_the_folder_of_a_run_is_its_configuration(capsys, measured):
+    command(capsys, "run", "c.yaml")
+    os.rename("out", "moved")
+    assert "moved/report/index.html" in command(capsys, "run", "moved")[0]
+    assert "no model is asked" in command(capsys, "plan", "moved")[0]
+    assert "names no judge" in command(capsys, "prompts", "moved", code=2)[1]
+    command(capsys, "run", "moved", "--set", "out=second")
+    assert os.path.isfile("second/report/index.html") and not os.path.exists("out")
 
 
 def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, measured):
