@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache, wraps
 from typing import Annotated, Any
 
@@ -21,7 +22,7 @@ from typer.exceptions import TyperException
 import evaljudge
 from evaljudge.cli.built_in import Commands, PlainWords
 from evaljudge.cli.probe import studies_app
-from evaljudge.commands.options import Command
+from evaljudge.commands.options import WHAT, Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import added_code, folders, found_in_files
@@ -128,6 +129,9 @@ def main(arguments: list[str] | None = None) -> None:
         except TyperException as error:
             message = error.format_message() or "name a command"
             message = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", message)
+            if wrong := re.fullmatch("No such command '(.+)'\\.?", message):
+                for near in get_close_matches(wrong[1], WHAT, 1):
+                    message = f"{message.rstrip('.')}. Did you mean '{near}'?"
             ctx: Any = getattr(error, "ctx", None)
             path = getattr(ctx, "command_path", "evaljudge")
             key = re.match("No such option: --(\\w+)", message)

@@ -89,6 +89,7 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
     [
         ("", "name a command (see `evaljudge --help`)"),
         ("rnu", "No such command 'rnu'. Did you mean 'run'? (see `evaljudge --help`)"),
+        ("jugdes", "No such command 'jugdes'. Did you mean 'judges'? (see `evaljudge --help`)"),
         ("--nope", "No such option: --nope (see `evaljudge --help`)"),
         ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
         ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
@@ -245,6 +246,9 @@ def test_the_version_is_printed(capsys):
 
 def test_help_is_also_a_command(capsys):
     assert command(capsys, "judges")[0] == command(capsys, "list", "judges")[0]
+    one = command(capsys, "list", "synthetic")[0]
+    for words in (["judges", "synthetic"], ["list", "judges", "synthetic"]):
+        assert command(capsys, *words)[0] == one
     for words in (["help"], ["help", "run"], ["help", "probe", "position"]):
         helped = command(capsys, *words)[0]
         assert helped and helped == command(capsys, *words[1:], "--help")[0]
