@@ -20,7 +20,7 @@ from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
-from evaljudge.errors import UserError, absent, unknown
+from evaljudge.errors import UserError, absent, config_folder, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.model.counting import LOW_MASS
@@ -610,6 +610,7 @@ def _read_file(file: Path) -> dict[str, Any]:
         )
     try:
         text = file.read_text(encoding="utf-8")
+        config_folder.set(str(file.parent))
     except FileNotFoundError:
         raise absent(str(file), "no such configuration") from None
     except IsADirectoryError:

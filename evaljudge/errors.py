@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import wraps
 from signal import SIGTERM
@@ -15,6 +16,8 @@ R = TypeVar("R")
 _COLUMNS = re.compile("(?<=`)--column [^`]+")
 _OPTION = re.compile(r"(?<!\S)(`?)--([a-z][a-z-]*)")
 
+config_folder = ContextVar("config_folder", default="")
+"""Where the configuration that was read last lies."""
 finishing = Event()
 """Set when a signal has asked this process to end after the shards in hand."""
 
@@ -214,7 +217,11 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
 
 
 def absent(path: str, said: str) -> UserError:
-    """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it."""
+    """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it; or the file of
+    that name beside the configuration, from where no path is taken."""
+    other = os.path.join(config_folder.get(), path)
+    if os.path.exists(other) and not os.path.exists(path):
+        return UserError(f"{path}: {said} in {os.getcwd()}: did you mean {other}?")
     folder, name = os.path.split(path.rstrip("/"))
     there = list[str]()
     with suppress(OSError):

@@ -117,6 +117,7 @@ def test_how_a_command_is_not_called(words, said, capsys):
         ("show texts.csv --doc d", "texts.csv: is a file: name a folder (that of a run is the "
          "`out` of its configuration)"),
         ("show runs/t2 --doc d", "runs/t2: no run lies here"),
+        ("check empty", "empty: no run lies here"),
         ("show run --doc d", "run: no run lies here: did you mean runs?"),
         ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch: Expecting "
          "value: line 1 column 1 (char 0)"),
@@ -130,6 +131,7 @@ def test_how_a_command_is_not_called(words, said, capsys):
 def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/t1").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
     (tmp_path / "runs/t1/run.json").write_text("{}")
     (tmp_path / "c1.yaml").write_text('corpus: texts.csv\n"out": "runs/t1"\n')
     (tmp_path / "texts.csv").write_text("source,text\n")
@@ -153,6 +155,18 @@ def test_the_folder_of_a_run_is_its_configuration(capsys, measured):
     assert "names no judge" in command(capsys, "prompts", "moved", code=2)[1]
     command(capsys, "run", "moved", "--set", "out=second")
     assert os.path.isfile("second/report/index.html") and not os.path.exists("out")
+
+
+@pytest.mark.parametrize("key", ["corpus", "task", "prompts"])
+def test_a_path_meant_from_where_the_configuration_lies(key, capsys, measured, tmp_path):
+    """Paths are taken from the working folder; what lies beside the configuration is named."""
+    os.makedirs("jobs/my.yaml" if key == "prompts" else "jobs")
+    if key != "prompts":
+        os.rename("cases.jsonl", "jobs/my.yaml")
+    os.rename("c.yaml", "jobs/c.yaml")
+    line = command(capsys, "run", "jobs/c.yaml", "--set", f"{key}=my.yaml", code=2)[1]
+    assert "my.yaml: no such f" in line
+    assert line.endswith(f" in {tmp_path}: did you mean jobs/my.yaml?\n")
 
 
 def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, measured):
