@@ -9,6 +9,7 @@ judges: {synthetic: {levels: 5}}
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from math import inf
 from pathlib import Path
@@ -514,8 +515,10 @@ class Config(Settings):
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(s.get("model") is None for s in self.judges.values()):
-            metrics = "for metrics alone, write `judges: {}`"
-            raise ValueError(f"model: judges need one (a hub name, a path or a URI); {metrics}")
+            with suppress(UserError):  # a misspelt judge is refused later, with what is near
+                if all(kind_of(*judge) for judge in self.judges.items()):
+                    needed = "judges need one (a hub name, a path or a URI)"
+                    raise ValueError(f"model: {needed}; for metrics alone, write `judges: {{}}`")
         return self
 
     @field_validator("judges", "metrics")
@@ -624,8 +627,8 @@ def _read_file(file: Path) -> dict[str, Any]:
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
     if not isinstance(spec, dict):
-        advice = "write keys and values, at least `corpus`, `out` and `model` (`evaljudge init`)"
-        raise UserError(f"{file}: no configuration: {advice}")
+        least = "at least `corpus`, `out` and, for judges, `model` (`evaljudge init`)"
+        raise UserError(f"{file}: no configuration: write keys and values, {least}")
     return spec
 
 
