@@ -92,7 +92,10 @@ def _one_line_each() -> Iterator[None]:
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:  # without its number
+            text = ": ".join(map(str, filter(None, [error.filename, error.strerror])))
+        message = " ".join(without_secrets(text).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
         say(f"evaljudge: {shown}\n", sys.stderr)
         sys.exit(getattr(error, "exit_code", UserError.exit_code))

@@ -16,7 +16,7 @@ from typing import Any
 
 from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
-from evaljudge.errors import Unasked, UserError, first_words
+from evaljudge.errors import Unasked, UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.runs.binding import config_of_run
 from evaljudge.runs.job import BOTH, make_job
@@ -144,6 +144,6 @@ def _read(line: bytes) -> tuple[str, Any]:
         body: Any = response.get("body")
         if said.get("error") or response.get("status_code", OK) != OK or not body["choices"]:
             return key, json.dumps(said.get("error") or body or response)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return "", f"this line is no reply of a batch: {first_words(error)}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", "this line is no reply of a batch, a JSON object with `custom_id` and `response`"
     return key, body

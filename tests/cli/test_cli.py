@@ -119,8 +119,10 @@ def test_how_a_command_is_not_called(words, said, capsys):
         ("show runs/t2 --doc d", "runs/t2: no run lies here"),
         ("check empty", "empty: no run lies here"),
         ("show run --doc d", "run: no run lies here: did you mean runs?"),
-        ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch: Expecting "
-         "value: line 1 column 1 (char 0)"),
+        ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch, a "
+         "JSON object with `custom_id` and `response`"),
+        ("demo --out /proc/foo", "/proc/foo: No such file or directory"),
+
         ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
         ("run runs", "runs: is a folder: name the YAML file of a configuration, or the folder of "
          "a run"),
