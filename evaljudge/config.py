@@ -35,7 +35,7 @@ from evaljudge.settings import (
     read_yaml,
     refuse_unplain,
 )
-from evaljudge.storage import RUN, Output
+from evaljudge.storage import Output
 from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
@@ -572,8 +572,7 @@ def _keys_of_judges() -> dict[str, str]:
 def load_config(
     given: AnyPath | Mapping[str, Any], changes: Sequence[str] = (), **settings: Any
 ) -> Config:
-    """A YAML file, a run's folder or a mapping; `settings`, then `changes` (`key.inner=value`) are
-    laid over it.
+    """A YAML file, a run's folder or a mapping, and `settings` and then `changes` laid over it.
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
@@ -581,7 +580,7 @@ def load_config(
         advice = "give `{'corpus': rows, 'out': …}`, or call `evaljudge.score`"
         raise UserError(f"config: these are rows: {advice}")
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
-    spec = {**(given if isinstance(given, Mapping) else _read_file(Path(file))), **settings}
+    spec = {**(given if isinstance(given, Mapping) else _read_file(file)), **settings}
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _memory_as_files(spec)
@@ -606,7 +605,10 @@ def _memory_as_files(spec: Mapping[str, Any]) -> tuple[dict[str, Any], list[Corp
     return {**spec, **paths}, list(made.values())
 
 
-def _read_file(file: Path) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, Any]:
+    file = Path(path)
+    if file.is_dir() or "://" in path:  # a run, wherever its folder lies now
+        return {**Output(path).known_run()["config"], "out": path}
     if file.name.endswith(CORPUS_ENDINGS) and file.is_file():
         raise UserError(
             f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
@@ -616,11 +618,6 @@ def _read_file(file: Path) -> dict[str, Any]:
         config_folder.set(str(file.parent))
     except FileNotFoundError:
         raise absent(str(file), "no such configuration") from None
-    except IsADirectoryError:
-        if (file / RUN).is_file():
-            return {**Output(str(file)).known_run()["config"], "out": str(file)}
-        said = "is a folder: name the YAML file of a configuration, or the folder of a run"
-        raise UserError(f"{file}: {said}") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL

@@ -216,19 +216,18 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
     return f"unknown {kind} {name!r}: {hint}"
 
 
-def absent(path: str, said: str) -> UserError:
-    """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it; or the file of
-    that name beside the configuration, from where no path is taken."""
+def absent(path: str, said: str, start: str = "") -> UserError:
+    """`cases.cvs: no such file: did you mean cases.csv?`, or what lies beside the configuration."""
     other = os.path.join(config_folder.get(), path)
     if os.path.exists(other) and not os.path.exists(path):
-        return UserError(f"{path}: {said} in {os.getcwd()}: did you mean {other}?")
+        return UserError(f"{start}{path}: {said} in {os.getcwd()}: did you mean {other}?")
     folder, name = os.path.split(path.rstrip("/"))
     there = list[str]()
     with suppress(OSError):
         there = os.listdir(folder or ".")
     near = get_close_matches(name, {*there} - {name}, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
-    return UserError(f"{path}: {said}{hint}")
+    return UserError(f"{start}{path}: {said}{hint}")
 
 
 class Mistakes(list[str]):

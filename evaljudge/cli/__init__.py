@@ -101,12 +101,6 @@ def _one_line_each() -> Iterator[None]:
         sys.exit(getattr(error, "exit_code", UserError.exit_code))
 
 
-def _keys() -> list[str]:
-    from evaljudge.config import Config
-
-    return Config.known_keys()
-
-
 def _print_version(is_asked: bool) -> None:
     if is_asked:
         print(f"evaljudge {evaljudge.__version__}")
@@ -138,8 +132,11 @@ def main(arguments: list[str] | None = None) -> None:
             ctx: Any = getattr(error, "ctx", None)
             path = getattr(ctx, "command_path", "evaljudge")
             key = re.match("No such option: --(\\w+)", message)
-            if key and key[1] in _keys() and any("--set" in one.opts for one in ctx.command.params):
-                message = f"No such option: --{key[1]}: give it as `--set {key[1]}=…`"
+            if key and any("--set" in one.opts for one in ctx.command.params):
+                from evaljudge.config import Config  # not at the start, which would take longer
+
+                if key[1] in Config.known_keys():
+                    message = f"No such option: --{key[1]}: give it as `--set {key[1]}=…`"
             if extra := re.search(r"unexpected extra .*\((\S+)\)$", message):
                 options = [option.opts[0] for option in ctx.command.params]
                 for near in [o for o in ("--corpus", "--doc", "--to") if o in options][:1]:

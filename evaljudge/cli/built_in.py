@@ -30,8 +30,7 @@ class PlainWords:
 
 class Commands(PlainWords, TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`help run` is `run --help`, `judges` is `list judges`; `list judges geval` and `judges
-        geval` are `list geval`."""
+        """`help run` is `run --help`, `judges` is `list judges`, `[list] judges x` is `list x`."""
         first = args[0] if args else ""
         asked = ["--version"] if first in ("version", "-v") else args
         asked = [*args[1:], "--help"] if first == "help" else asked

@@ -149,8 +149,7 @@ def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]"
     scored = {tuple(map(row.pop, ("text", "doc_id", "system"))): row for row in rows}
     names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name != "source"]
     read = Output(run).known_run()["config"]["corpus"]
-    its_own = ", ".join(listed(read["path"]))
-    other = f"--beside {file}: is not the table that {run} has read ({its_own})"
+    other = f"--beside {file}: {run} has read another table ({', '.join(listed(read['path']))})"
     with naming(other), open_corpus(CorpusSource(file, columns=read["columns"]), "skip") as corpus:
         met = {place: scored.get((text, *at)) for text, place, *at in corpus.each_text()}
         if not any(met.values()):

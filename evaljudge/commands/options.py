@@ -62,10 +62,7 @@ def option(said: str, default: Any = None, *flags: str, typed: Any = None, **mor
 
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
-_CONFIG = typer.Argument(
-    metavar="CONFIG",
-    help="The YAML file of the configuration, or the folder of a run, which keeps its own.",
-)
+_CONFIG = typer.Argument(metavar="CONFIG", help="A configuration's YAML file, or a run's folder.")
 BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
 SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
 RESAMPLES = partial(

@@ -8,7 +8,6 @@ asked (engines/endpoint/batch.py). Shards of which all is answered are committed
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
 from evaljudge.errors import Unasked, UserError
 from evaljudge.execution.local import LocalExecutor
-from evaljudge.runs.binding import config_of_run
 from evaljudge.runs.job import BOTH, make_job
 from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
@@ -57,7 +55,7 @@ class _Batches:
 
 @contextmanager
 def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
-    config = load_config(run) if os.path.isfile(run) else config_of_run(run)
+    config = load_config(run)
     there = Output(config.out)
     engines = BatchEngines(there.kept(BATCH), samples)
     job = make_job(config, engines, (there.run() or {}).get("fingerprint"))

@@ -100,6 +100,5 @@ def logging_json() -> Iterator[None]:
         say(json_line("error", "bug", **fields) + "\n", plain)
         raise SystemExit(code) from error
     finally:
-        level = "warning" if code else "info"
-        say(json_line(level, "ended", exit_code=code) + "\n", plain)
+        say(json_line("warning" if code else "info", "ended", exit_code=code) + "\n", plain)
         sys.stderr = plain

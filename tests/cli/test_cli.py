@@ -124,8 +124,7 @@ def test_how_a_command_is_not_called(words, said, capsys):
         ("demo --out /proc/foo", "/proc/foo: No such file or directory"),
 
         ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
-        ("run runs", "runs: is a folder: name the YAML file of a configuration, or the folder of "
-         "a run"),
+        ("run runs", "runs: no run lies here; runs/t1 is one"),
         ("init --corpus text.csv --model m --task summary",
          "text.csv: no such file or folder: did you mean texts.csv?"),
     ],

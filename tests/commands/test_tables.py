@@ -119,7 +119,7 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
              ["2.0", "3.75", ""], [""] * 3, [""] * 3, ["4.0", "4.0", ""]]  # fmt: skip
     assert [row[6:] for row in read] == added
     other = tmp_path / "other.csv"
-    not_it = f"--beside {other}: is not the table that {made.out} has read ({table}): "
+    not_it = f"--beside {other}: {made.out} has read another table ({table}): "
     for content, why in {
         "Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n": "no row is a text of the run\n",
         "Frage,answer\nWhy?,So\n": "corpus.columns.Antwort: unknown column 'Antwort'",
