@@ -45,17 +45,15 @@ STARTING = "starting the workers"
 def run_config(wanted: RunOptions) -> None:
     config, changes, limit = wanted.config, wanted.changes or (), wanted.limit
     times = StepTimes(watcher())
+    how: dict[str, Any] = {"extend": wanted.extend, "watcher": times}
     try:
         loaded = limited(config, changes, limit) if limit else load_config(config, changes)
         if wanted.until == "prepare":
-            made = pipeline.prepare(loaded, extend=wanted.extend, watcher=times)
-            say(f"briefs are ready: {made}\n")
+            say(f"briefs are ready: {pipeline.prepare(loaded, **how)}\n")
         elif wanted.until == "judge":
-            made = pipeline.judge(loaded, extend=wanted.extend, watcher=times)
-            say(f"verdicts are in: {made}\n")
+            say(f"verdicts are in: {pipeline.judge(loaded, **how)}\n")
         else:
-            outcome = pipeline.run(loaded, extend=wanted.extend, watcher=times)
-            print_outcome(outcome, wanted.full)
+            print_outcome(pipeline.run(loaded, **how), wanted.full)
     finally:
         if limit:
             say(times.text)

@@ -47,6 +47,7 @@ from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.text import counted
 
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
@@ -362,7 +363,8 @@ class ClaimedJob:
         shards, notes = reporting.shards_to_report(job, output, damaged)
         if not is_measured:
             self.measure(output, shards)
-        self.watcher.entering("scoring and reporting")
+        texts = counted(sum(shard.candidates for shard in shards), "text", "texts")
+        self.watcher.entering(f"scoring and reporting {texts}")
         few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
         executor = LocalExecutor(job.config.out) if few_are_here else job.executor
         with executor.session():
