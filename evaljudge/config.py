@@ -9,6 +9,7 @@ judges: {synthetic: {levels: 5}}
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from math import inf
 from pathlib import Path
@@ -20,7 +21,7 @@ from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource, Need, Thinking
 from evaljudge.engines.trust import secret_in
-from evaljudge.errors import UserError, absent, unknown
+from evaljudge.errors import UserError, absent, config_folder, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.model.counting import LOW_MASS
@@ -34,6 +35,7 @@ from evaljudge.settings import (
     read_yaml,
     refuse_unplain,
 )
+from evaljudge.storage import Output
 from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
@@ -513,8 +515,10 @@ class Config(Settings):
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(s.get("model") is None for s in self.judges.values()):
-            metrics = "for metrics alone, write `judges: {}`"
-            raise ValueError(f"model: judges need one (a hub name, a path or a URI); {metrics}")
+            with suppress(UserError):  # a misspelt judge is refused later, with what is near
+                if all(kind_of(*judge) for judge in self.judges.items()):
+                    needed = "judges need one (a hub name, a path or a URI)"
+                    raise ValueError(f"model: {needed}; for metrics alone, write `judges: {{}}`")
         return self
 
     @field_validator("judges", "metrics")
@@ -568,7 +572,7 @@ def _keys_of_judges() -> dict[str, str]:
 def load_config(
     given: AnyPath | Mapping[str, Any], changes: Sequence[str] = (), **settings: Any
 ) -> Config:
-    """A YAML file or a mapping; `settings` and then `changes` (`key.inner=value`) are laid over it.
+    """A YAML file, a run's folder or a mapping, and `settings` and then `changes` laid over it.
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
@@ -576,7 +580,7 @@ def load_config(
         advice = "give `{'corpus': rows, 'out': …}`, or call `evaljudge.score`"
         raise UserError(f"config: these are rows: {advice}")
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
-    spec = {**(given if isinstance(given, Mapping) else _read_file(Path(file))), **settings}
+    spec = {**(given if isinstance(given, Mapping) else _read_file(file)), **settings}
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _memory_as_files(spec)
@@ -601,27 +605,27 @@ def _memory_as_files(spec: Mapping[str, Any]) -> tuple[dict[str, Any], list[Corp
     return {**spec, **paths}, list(made.values())
 
 
-def _read_file(file: Path) -> dict[str, Any]:
+def _read_file(path: str) -> dict[str, Any]:
+    file = Path(path)
+    if file.is_dir() or "://" in path:  # a run, wherever its folder lies now
+        return {**Output(path).known_run()["config"], "out": path}
     if file.name.endswith(CORPUS_ENDINGS) and file.is_file():
         raise UserError(
             f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
         )
     try:
         text = file.read_text(encoding="utf-8")
+        config_folder.set(str(file.parent))
     except FileNotFoundError:
         raise absent(str(file), "no such configuration") from None
-    except IsADirectoryError:
-        kept = " (that of its run is kept in run.json)" if (file / "run.json").is_file() else ""
-        said = f"is a folder: name the YAML file of a configuration{kept}"
-        raise UserError(f"{file}: {said}") from None
     except UnicodeDecodeError:
         raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
     if not isinstance(spec, dict):
-        advice = "write keys and values, at least `corpus`, `out` and `model` (`evaljudge init`)"
-        raise UserError(f"{file}: no configuration: {advice}")
+        least = "at least `corpus`, `out` and, for judges, `model` (`evaljudge init`)"
+        raise UserError(f"{file}: no configuration: write keys and values, {least}")
     return spec
 
 

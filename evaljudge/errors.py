@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import wraps
 from signal import SIGTERM
@@ -15,6 +16,8 @@ R = TypeVar("R")
 _COLUMNS = re.compile("(?<=`)--column [^`]+")
 _OPTION = re.compile(r"(?<!\S)(`?)--([a-z][a-z-]*)")
 
+config_folder = ContextVar("config_folder", default="")
+"""Where the configuration that was read last lies."""
 finishing = Event()
 """Set when a signal has asked this process to end after the shards in hand."""
 
@@ -46,6 +49,7 @@ _PYDANTIC = re.compile(r"^(Value error, |\w+ (?=should))")
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
+    exit_code = 2
     declared: Any = None  # the class of the settings, where one of them is refused
 
     def _render_traceback_(self) -> list[str]:
@@ -108,6 +112,12 @@ class Damaged(UserError):
 
     def __str__(self) -> str:
         return f"{self.file}: {self.problem}: {self.remedy}"
+
+
+class AtWork(UserError):
+    """Another job is at work on the folder: nothing is wrong, and nothing is to be done."""
+
+    exit_code = 6
 
 
 class GivenUp(Exception):
@@ -206,15 +216,18 @@ def unknown(kind: str, name: str, known: Iterable[str], own: str = "") -> str:
     return f"unknown {kind} {name!r}: {hint}"
 
 
-def absent(path: str, said: str) -> UserError:
-    """`cases.cvs: no such file: did you mean cases.csv?`, where that lies beside it."""
+def absent(path: str, said: str, start: str = "") -> UserError:
+    """`cases.cvs: no such file: did you mean cases.csv?`, or what lies beside the configuration."""
+    other = os.path.join(config_folder.get(), path)
+    if os.path.exists(other) and not os.path.exists(path):
+        return UserError(f"{start}{path}: {said} in {os.getcwd()}: did you mean {other}?")
     folder, name = os.path.split(path.rstrip("/"))
     there = list[str]()
     with suppress(OSError):
         there = os.listdir(folder or ".")
     near = get_close_matches(name, {*there} - {name}, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
-    return UserError(f"{path}: {said}{hint}")
+    return UserError(f"{start}{path}: {said}{hint}")
 
 
 class Mistakes(list[str]):

@@ -51,6 +51,20 @@ def test_an_object_for_each_stage():
     assert judged == progress | {"stage": "judge", "done": 8, "of": 10, "unscored": 3}
 
 
+def test_a_phase_that_lasts_is_said_again_with_its_seconds():
+    stream = io.StringIO()
+    log = JsonLog(stream)
+    log.starting({"judge": (8, 10)})
+    log.event(Event("loading"))
+    log._progress()
+    log.event(Event("loaded"))
+    log._progress()
+    _, begun, still, judged = map(without_time, objects(stream.getvalue()))
+    loading = {"level": "info", "event": "phase", "phase": "loading the model"}
+    assert begun == loading and still == loading | {"seconds": 0}
+    assert judged["event"] == "progress" and judged["done"] == 2
+
+
 def test_lines_become_objects_and_objects_stay():
     stream = io.StringIO()
     lines = JsonLines(stream)

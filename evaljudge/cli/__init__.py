@@ -3,7 +3,7 @@ folder that the environment variable EVALJUDGE_CLI names, or of an installed pac
 in the group `evaljudge.cli`.
 
 Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds,
-5 a cap of `most` is reached, 130 or 143 stopped by a signal.
+5 a cap of `most` is reached, 6 another job is at work there, 130 or 143 stopped by a signal.
 """
 
 import inspect
@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache, wraps
 from typing import Annotated, Any
 
@@ -21,15 +22,14 @@ from typer.exceptions import TyperException
 import evaljudge
 from evaljudge.cli.built_in import Commands, PlainWords
 from evaljudge.cli.probe import studies_app
-from evaljudge.commands.options import Command
+from evaljudge.commands.options import WHAT, Command
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.plugins import added_code, folders, found_in_files
-from evaljudge.runs.json_lines import logging_json
+from evaljudge.runs.json_lines import logging_json, say
 from evaljudge.text import without_secrets
 
 __path__ = folders("cli")  # one that the environment names is a part of this package
-USER_MISTAKE = 2
 
 
 class _Command(PlainWords, TyperCommand):
@@ -58,8 +58,8 @@ def app() -> typer.Typer:
         help="Absolute scores for machine-written text, by a language model that compares.",
         epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 "
         "too few texts scored; 4 a mean fell (`diff --fail-if-lower`); 5 a cap of `most` is "
-        "reached; 130 interrupted (Ctrl-C); 143 terminated. Documentation: docs/ of a clone, or by "
-        "`evaljudge files cluster DIR`.",
+        "reached; 6 another job is at work there; 130 interrupted (Ctrl-C); 143 terminated. "
+        "Documentation: docs/ of a clone, or by `evaljudge files cluster DIR`.",
     )
     commands = found_in_files("cli", "COMMANDS", Command)
     for name, command in sorted(commands.items(), key=lambda item: item[1].place):
@@ -92,16 +92,13 @@ def _one_line_each() -> Iterator[None]:
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        message = " ".join(without_secrets(str(error)).split())  # a corpus' own words may be in it
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:  # without its number
+            text = ": ".join(map(str, filter(None, [error.filename, error.strerror])))
+        message = " ".join(without_secrets(text).split())  # a corpus' own words may be in it
         shown = "".join(c if c.isprintable() else " " for c in message)
-        print(f"evaljudge: {shown}", file=sys.stderr)
-        sys.exit(error.exit_code if isinstance(error, GivenUp) else USER_MISTAKE)
-
-
-def _keys() -> list[str]:
-    from evaljudge.config import Config
-
-    return Config.known_keys()
+        say(f"evaljudge: {shown}\n", sys.stderr)
+        sys.exit(getattr(error, "exit_code", UserError.exit_code))
 
 
 def _print_version(is_asked: bool) -> None:
@@ -129,11 +126,17 @@ def main(arguments: list[str] | None = None) -> None:
         except TyperException as error:
             message = error.format_message() or "name a command"
             message = re.sub(r" \(Possible options: (.*)\)", r". Did you mean \1?", message)
+            if wrong := re.fullmatch("No such command '(.+)'\\.?", message):
+                for near in get_close_matches(wrong[1], WHAT, 1):
+                    message = f"{message.rstrip('.')}. Did you mean '{near}'?"
             ctx: Any = getattr(error, "ctx", None)
             path = getattr(ctx, "command_path", "evaljudge")
             key = re.match("No such option: --(\\w+)", message)
-            if key and key[1] in _keys() and any("--set" in one.opts for one in ctx.command.params):
-                message = f"No such option: --{key[1]}: give it as `--set {key[1]}=…`"
+            if key and any("--set" in one.opts for one in ctx.command.params):
+                from evaljudge.config import Config  # not at the start, which would take longer
+
+                if key[1] in Config.known_keys():
+                    message = f"No such option: --{key[1]}: give it as `--set {key[1]}=…`"
             if extra := re.search(r"unexpected extra .*\((\S+)\)$", message):
                 options = [option.opts[0] for option in ctx.command.params]
                 for near in [o for o in ("--corpus", "--doc", "--to") if o in options][:1]:

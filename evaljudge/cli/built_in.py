@@ -30,13 +30,14 @@ class PlainWords:
 
 class Commands(PlainWords, TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`help run` is `run --help`, `judges` is `list judges`, `judges geval` is `list geval`."""
+        """`help run` is `run --help`, `judges` is `list judges`, `[list] judges x` is `list x`."""
         first = args[0] if args else ""
         asked = ["--version"] if first in ("version", "-v") else args
         asked = [*args[1:], "--help"] if first == "help" else asked
-        is_one = any(not word.startswith("-") for word in args[1:])
-        listed = ["list", *args[is_one:]]
-        return super().parse_args(ctx, listed if first in options.WHAT else asked)
+        words = args[1:] if first == "list" else args
+        is_one = any(not word.startswith("-") for word in words[1:])
+        is_listed = bool(words) and words[0] in options.WHAT
+        return super().parse_args(ctx, ["list", *words[is_one:]] if is_listed else asked)
 
 
 _JUDGE, _LOOK, _PEOPLE = "Judge a corpus", "Look at a run", "Compare with people"

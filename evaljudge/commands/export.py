@@ -33,7 +33,7 @@ from evaljudge.corpora.readers import csv_records
 from evaljudge.corpora.rows import refuse_other_forms
 from evaljudge.corpora.sheets import csv_of, spreadsheet
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, naming, unknown
 from evaljudge.judges import plugins
 from evaljudge.records import HUMAN
 from evaljudge.runs.batches import export_asks, import_replies
@@ -42,7 +42,7 @@ from evaljudge.runs.references import export_references
 from evaljudge.sections.figures import axis_name
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, open_to_read, to_write
-from evaljudge.text import counted
+from evaljudge.text import counted, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,11 +149,12 @@ def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]"
     rows = [row for table in tables for row in table.to_pylist()]
     scored = {tuple(map(row.pop, ("text", "doc_id", "system"))): row for row in rows}
     names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name != "source"]
-    columns = Output(run).known_run()["config"]["corpus"]["columns"]
-    with open_corpus(CorpusSource(file, columns=columns), "skip") as corpus:
+    read = Output(run).known_run()["config"]["corpus"]
+    other = f"--beside {file}: {run} has read another table ({', '.join(listed(read['path']))})"
+    with naming(other), open_corpus(CorpusSource(file, columns=read["columns"]), "skip") as corpus:
         met = {place: scored.get((text, *at)) for text, place, *at in corpus.each_text()}
-    if not any(met.values()):
-        raise UserError(f"--beside {file}: no row is a text of {run}")
+        if not any(met.values()):
+            raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
     with open_to_read(file) as stored:
         refuse_other_forms(file, content := stored.read())
     lines = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")

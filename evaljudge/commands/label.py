@@ -121,9 +121,6 @@ def label_texts(wanted: LabelOptions) -> WrittenSheet:
     )
 
 
-# what is asked for
-
-
 def _checked(wanted: LabelOptions, to: str) -> str:
     """The ending of the sheet."""
     if wanted.scorer is not None and wanted.by != "stratified":
@@ -148,9 +145,6 @@ def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
     all_axes, axes = list(run["fingerprint"]["task"]["axes"]), listed(wanted.axis)
     refuse_unknown("--axis", "axis", axes, all_axes)
     return [axis for axis in all_axes if axis in axes or not axes]
-
-
-# what is drawn
 
 
 class _Population:

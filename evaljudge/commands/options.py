@@ -32,6 +32,7 @@ from pydantic import Field, create_model
 from evaljudge.agreement import Correlation
 from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, naming_arguments
+from evaljudge.runs.json_lines import say
 from evaljudge.sections import Table
 from evaljudge.sections.figures import html_table
 from evaljudge.settings import AnyPath, Settings, read_settings
@@ -61,7 +62,7 @@ def option(said: str, default: Any = None, *flags: str, typed: Any = None, **mor
 
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
 RunFolder = Annotated[str, _RUN]
-_CONFIG = typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
+_CONFIG = typer.Argument(metavar="CONFIG", help="A configuration's YAML file, or a run's folder.")
 BRIEFS = partial(option, "The folder or URI of the run's briefs, if it has moved since the run.")
 SEED = partial(option, "Seed of everything random: one seed gives the same numbers.", 0, min=0)
 RESAMPLES = partial(
@@ -174,13 +175,13 @@ def _typed(name: str, hint: Any, how: Mapping[str, Any]) -> Any:
 def _print(found: Any, is_json: bool) -> None:
     """A text, or a `Shown`. Its text has its warnings; beside JSON they go to stderr."""
     if isinstance(found, str):
-        print(found, end="", flush=True)
+        say(found)
         return
     for warning in getattr(found, "warnings", ()) if is_json else ():
-        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
-    print(found.json if is_json else found.text, end="", flush=True)
+        say(f"warning: {one_line(warning)}\n", sys.stderr)
+    say(found.json if is_json else found.text)
     for complaint in found.complaints:
-        print(complaint, file=sys.stderr)
+        say(f"{complaint}\n", sys.stderr)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 
@@ -304,8 +305,7 @@ class RunOptions(OfConfig):
 class ReportOptions(OfConfig):
     """Write the scores, the report and the selected texts again, without asking a model.
 
-    Use it after a change of settings that ask nothing, such as `select` or `metrics`. In place of
-    CONFIG, the folder of a run will do: a run keeps its configuration.
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
 
     Example: evaljudge report config.yaml
     """

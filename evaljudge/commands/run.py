@@ -31,6 +31,7 @@ from evaljudge.records import Case
 from evaljudge.report import full_summary, program, summary
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import corpus_of
+from evaljudge.runs.json_lines import say
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.progress import watcher
@@ -44,20 +45,18 @@ STARTING = "starting the workers"
 def run_config(wanted: RunOptions) -> None:
     config, changes, limit = wanted.config, wanted.changes or (), wanted.limit
     times = StepTimes(watcher())
+    how: dict[str, Any] = {"extend": wanted.extend, "watcher": times}
     try:
         loaded = limited(config, changes, limit) if limit else load_config(config, changes)
         if wanted.until == "prepare":
-            made = pipeline.prepare(loaded, extend=wanted.extend, watcher=times)
-            print(f"briefs are ready: {made}")
+            say(f"briefs are ready: {pipeline.prepare(loaded, **how)}\n")
         elif wanted.until == "judge":
-            made = pipeline.judge(loaded, extend=wanted.extend, watcher=times)
-            print(f"verdicts are in: {made}")
+            say(f"verdicts are in: {pipeline.judge(loaded, **how)}\n")
         else:
-            outcome = pipeline.run(loaded, extend=wanted.extend, watcher=times)
-            print_outcome(outcome, wanted.full)
+            print_outcome(pipeline.run(loaded, **how), wanted.full)
     finally:
         if limit:
-            print(times.text, end="", flush=True)
+            say(times.text)
 
 
 def report(wanted: ReportOptions) -> None:
@@ -67,27 +66,26 @@ def report(wanted: ReportOptions) -> None:
 
 def study(wanted: StudyOptions) -> None:
     made = run_study(wanted.config, wanted.changes or (), watching=watcher)
-    print(made.text, end="", flush=True)
-    print(f"\ntables     {made.out}/study.html  study.md  study.json")
+    say(f"{made.text}\ntables     {made.out}/study.html  study.md  study.json\n")
     for outcome in made.outcomes:
-        print(f"report     {outcome.out}/report/index.html")
+        say(f"report     {outcome.out}/report/index.html\n")
     if made.exit_code:
         message = "coverage is under the floor (the reports say what was unscored and why)"
-        print(message, file=sys.stderr)
+        say(f"{message}\n", sys.stderr)
         raise typer.Exit(made.exit_code)
 
 
 def print_outcome(outcome: Outcome, full: bool) -> None:
     show = full_summary if full else summary
     shown = show(outcome.findings, outcome.out, outcome.first_document)
-    print(shown.text, end="", flush=True)
+    say(shown.text)
     for warning in shown.warnings:
-        print(warning, file=sys.stderr, flush=True)
-    print(shown.places, end="", flush=True)
+        say(f"{warning}\n", sys.stderr)
+    say(shown.places)
     if outcome.exit_code:
         floor = outcome.findings.coverage_floor
         message = f"coverage {percent(outcome.coverage, floor)} is under the floor of {floor:.1%}"
-        print(f"{message} (the report says what was unscored and why)", file=sys.stderr)
+        say(f"{message} (the report says what was unscored and why)\n", sys.stderr)
         raise typer.Exit(outcome.exit_code)
 
 
@@ -178,7 +176,7 @@ def demo(wanted: DemoOptions) -> None:
     config = write_demo(out, wanted.documents, wanted.seed)
     files = {"config": config, "other": out / "real", "study": out / "study.yaml"}
     quoted = {name: shlex.quote(str(file)) for name, file in files.items()}
-    print(ABOUT.format(program=program(), **quoted), flush=True)
+    say(ABOUT.format(program=program(), **quoted) + "\n")
     print_outcome(run(str(config), watcher=watcher()), wanted.full)
 
 

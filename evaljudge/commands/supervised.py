@@ -121,7 +121,7 @@ def _exit_code(below: int, end: mmap.mmap) -> int:
     assert code is not None
     if code and not end[0]:
         is_killed = code - 128 in signal.valid_signals()
-        _say(f"killed by {signal.Signals(code - 128).name}" if is_killed else LOST)
+        _say(f"killed by {signal.Signals(code - 128).name}; {KEPT}" if is_killed else LOST)
     return code
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import Shown, WhyOptions
 from evaljudge.commands.show import place_of, shown_critique
+from evaljudge.config import load_config
 from evaljudge.engines import Engines
 from evaljudge.engines.endpoint.batch import OF_FILES
 from evaljudge.errors import UserError
@@ -29,7 +30,7 @@ from evaljudge.judges.shared.asking import document_texts
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import CountingModel
 from evaljudge.records import ANY_AXIS, Axis, Case, Critique, Score
-from evaljudge.runs.binding import config_of_run, open_bound
+from evaljudge.runs.binding import open_bound
 from evaljudge.runs.job import Job, make_job, required
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard
@@ -78,7 +79,7 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
         raise UserError("name a text with --doc and --system, or give --worst")
     run = Output(out).known_run()
     output = Output(out, run.get("briefs"), run["id"])
-    job = make_job(config_of_run(out), engines)
+    job = make_job(load_config(out), engines)
     judges = {scorer: judge for judge in job.judges for scorer in judge.scorers}
     refuse_unknown("--scorer", "scorer of a judge", [wanted.scorer], judges)
     scorer = wanted.scorer or next(iter(judges), "")

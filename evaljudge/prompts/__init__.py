@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator
 
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, absent, unknown
 from evaljudge.plugins import folder_of, kinds
 from evaljudge.prompts.examples import Examples
 from evaljudge.prompts.pack import Given, Pack, Place, read_pack, read_text
@@ -124,7 +124,7 @@ def _task_file(name: str) -> Path:
     if file.is_file():
         return file
     if file.suffix in (".yaml", ".yml"):
-        raise UserError(f"task: {name}: no such file")
+        raise absent(name, "no such file", "task: ")
     raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
 
 
@@ -147,7 +147,7 @@ def _user_pack(prompts: str | None, places: list[Place]) -> list[Place]:
     if prompts == NANO:
         return built_in_pack(NANO)
     if not Path(prompts).is_dir():
-        raise UserError(f"prompts: {prompts}: no such folder")
+        raise absent(prompts, "no such folder", "prompts: ")
     templates = read_pack(_laid_out(places, "shared")).templates
     for name in read_pack(_laid_out([(Path(prompts), "")], "shared")).templates:
         if name not in templates:

@@ -8,7 +8,6 @@ asked (engines/endpoint/batch.py). Shards of which all is answered are committed
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,9 +15,8 @@ from typing import Any
 
 from evaljudge.config import load_config
 from evaljudge.engines.endpoint.batch import OF_FILES, BatchEngines
-from evaljudge.errors import Unasked, UserError, first_words
+from evaljudge.errors import Unasked, UserError
 from evaljudge.execution.local import LocalExecutor
-from evaljudge.runs.binding import config_of_run
 from evaljudge.runs.job import BOTH, make_job
 from evaljudge.runs.pipeline import ClaimedJob
 from evaljudge.runs.reporting import accounts_of, write_run
@@ -57,7 +55,7 @@ class _Batches:
 
 @contextmanager
 def _opened(run: str, samples: int = 0) -> Iterator[_Batches]:
-    config = load_config(run) if os.path.isfile(run) else config_of_run(run)
+    config = load_config(run)
     there = Output(config.out)
     engines = BatchEngines(there.kept(BATCH), samples)
     job = make_job(config, engines, (there.run() or {}).get("fingerprint"))
@@ -144,6 +142,6 @@ def _read(line: bytes) -> tuple[str, Any]:
         body: Any = response.get("body")
         if said.get("error") or response.get("status_code", OK) != OK or not body["choices"]:
             return key, json.dumps(said.get("error") or body or response)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return "", f"this line is no reply of a batch: {first_words(error)}"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", "this line is no reply of a batch, a JSON object with `custom_id` and `response`"
     return key, body

@@ -14,7 +14,6 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from evaljudge.config import Config, load_config
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.errors import UserError
 from evaljudge.identity import Fingerprint, differences, short
@@ -134,11 +133,6 @@ def _refuse_foreign(output: Output) -> None:
             f"{output.uri}/report/{min(theirs)}: not of a run, which would overwrite it: move it, "
             "or take another `out`"
         )
-
-
-def config_of_run(out: str) -> Config:
-    """The configuration that a run keeps, wherever its folder lies now."""
-    return load_config(Output(out).known_run()["config"] | {"out": out})
 
 
 def open_bound(job: Job) -> Output:

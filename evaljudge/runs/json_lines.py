@@ -30,6 +30,17 @@ def json_is_wanted() -> bool:
     return os.environ.get(LOG) == JSON
 
 
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print. Where nobody reads any more, the work goes on, and ends with its own exit code."""
+    stream = stream or sys.stdout
+    try:
+        print(text, end="", file=stream, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        raise UserError(f"{stream.name.strip('<>')} cannot be written: {error.strerror}") from None
+
+
 def json_line(level: str, event: str, **fields: Any) -> str:
     now = time.time()
     stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"
@@ -86,9 +97,8 @@ def logging_json() -> Iterator[None]:
     except Exception as error:
         code, last = 1, traceback.format_exception_only(error)[-1].strip()
         fields = {"message": last, "traceback": traceback.format_exc()}
-        print(json_line("error", "bug", **fields), file=sys.stderr)
+        say(json_line("error", "bug", **fields) + "\n", plain)
         raise SystemExit(code) from error
     finally:
-        print(json_line("warning" if code else "info", "ended", exit_code=code), file=sys.stderr)
-        sys.stderr.flush()
+        say(json_line("warning" if code else "info", "ended", exit_code=code) + "\n", plain)
         sys.stderr = plain

@@ -7,7 +7,6 @@ Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spe
 The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
-import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -35,7 +34,7 @@ from evaljudge.errors import (
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
-from evaljudge.runs.binding import bind_and_cut, config_of_run, open_bound
+from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.cascade import passed_on
 from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
@@ -46,8 +45,9 @@ from evaljudge.runs.repair import Faulty, left_out, until_whole
 from evaljudge.runs.spending import Spending
 from evaljudge.runs.stages import do_pass, lacking, measure, missing, unmeasured
 from evaljudge.runs.watching import Todo, Watcher
-from evaljudge.settings import AnyPath, as_path
+from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.text import counted
 
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
@@ -144,9 +144,7 @@ def make_report(
 ) -> Outcome:
     """The driver's part alone: scores, agreement and selections from the verdicts there are. An
     Outcome or a run's folder will do: `make_report("runs/first", ratings=["sheet.csv"])`."""
-    place = "" if isinstance(given, Mapping | Config) else as_path(given, "config")
-    is_run = os.path.isdir(place) or "://" in place
-    config = _config(config_of_run(place) if is_run else given, changes, settings)
+    config = _config(given, changes, settings)
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with _watcher(watcher, progress=progress) as watching, claimed(config.out) as claim:
@@ -363,7 +361,8 @@ class ClaimedJob:
         shards, notes = reporting.shards_to_report(job, output, damaged)
         if not is_measured:
             self.measure(output, shards)
-        self.watcher.entering("scoring and reporting")
+        texts = counted(sum(shard.candidates for shard in shards), "text", "texts")
+        self.watcher.entering(f"scoring and reporting {texts}")
         few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
         executor = LocalExecutor(job.config.out) if few_are_here else job.executor
         with executor.session():

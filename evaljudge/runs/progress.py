@@ -13,11 +13,10 @@ and `left_seconds` are there once they are known:
 import sys
 import threading
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution.protocol import Event
-from evaljudge.runs.json_lines import json_is_wanted, json_line
+from evaljudge.runs.json_lines import json_is_wanted, json_line, say
 from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher, as_clock
 from evaljudge.text import LONG, one_line
 
@@ -96,8 +95,7 @@ class Log(Watcher):
         self._ended = self._now if is_last else None
 
     def _say(self, line: str) -> None:
-        with suppress(BrokenPipeError):  # the run goes on, though nobody reads of it any more
-            print(line, file=self._stream, flush=True)
+        say(f"{line}\n", self._stream)
 
 
 class JsonLog(Log):
@@ -112,11 +110,16 @@ class JsonLog(Log):
 
     def starting(self, todo: Todo) -> None:
         self._now = self._tally = ProgressTally(todo)
+        self._begun = self._since = time.monotonic()
         for stage, (left, total) in todo.items():
             self._say_fields("info", "starting", stage=stage, left=left, of=total)
 
     def _progress(self) -> None:
-        for fields in self._tally.as_fields() if self._tally else ():
+        if self._tally is None or self._now is not self._tally:
+            seconds = round(time.monotonic() - self._since)
+            self._say_fields("info", "phase", phase=self._now, seconds=seconds)
+            return
+        for fields in self._tally.as_fields():
             self._say_fields("info", "progress", **fields)
 
     def _say_fields(self, level: str, event: str, **fields: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from evaljudge.errors import ClaimLost, GivenUp, UserError
+from evaljudge.errors import AtWork, ClaimLost, GivenUp, UserError
 from evaljudge.storage.failures import disk_error, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.place import Place, is_a_file, objects
 from evaljudge.storage.s3 import Held
@@ -90,7 +90,7 @@ class _Lock:
             os.close(self._file)
             time.sleep(NAMED)
             if holder := self.holder():
-                raise UserError(_held(self._uri, holder)) from None
+                raise _held(self._uri, holder) from None
             self.take()
             return
         except FileNotFoundError:  # below /proc, say
@@ -186,7 +186,7 @@ class _Lease:
         if there is None:
             return self._objects.put_if(NAME, self._text())
         if not _is_dead(there) and (renewed := self._renewed(there)):
-            raise UserError(_held(self._uri, _read(renewed)["name"]))
+            raise _held(self._uri, _read(renewed)["name"])
         return self._objects.put_if(NAME, self._text(), there.mark)
 
     def _renewed(self, first: Held) -> Held | None:
@@ -218,8 +218,8 @@ class _Lease:
         return json.dumps(self._mine).encode()
 
 
-def _held(uri: str, holder: str) -> str:
-    return f"{uri}: another job is at work there ({holder}); wait for it, or stop it"
+def _held(uri: str, holder: str) -> AtWork:
+    return AtWork(f"{uri}: another job is at work there ({holder}); wait for it, or stop it")
 
 
 def _who() -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 import inspect
 import json
+import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +14,7 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app
+from evaljudge.storage import claimed
 from tests.build import command
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
@@ -85,6 +89,7 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
     [
         ("", "name a command (see `evaljudge --help`)"),
         ("rnu", "No such command 'rnu'. Did you mean 'run'? (see `evaljudge --help`)"),
+        ("jugdes", "No such command 'jugdes'. Did you mean 'judges'? (see `evaljudge --help`)"),
         ("--nope", "No such option: --nope (see `evaljudge --help`)"),
         ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
         ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
@@ -112,13 +117,14 @@ def test_how_a_command_is_not_called(words, said, capsys):
         ("show texts.csv --doc d", "texts.csv: is a file: name a folder (that of a run is the "
          "`out` of its configuration)"),
         ("show runs/t2 --doc d", "runs/t2: no run lies here"),
+        ("check empty", "empty: no run lies here"),
         ("show run --doc d", "run: no run lies here: did you mean runs?"),
-        ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch: Expecting "
-         "value: line 1 column 1 (char 0)"),
+        ("import runs/t1 texts.csv", "texts.csv:1: this line is no reply of a batch, a "
+         "JSON object with `custom_id` and `response`"),
+        ("demo --out /proc/foo", "/proc/foo: No such file or directory"),
+
         ("run c1.yml", "c1.yml: no such configuration: did you mean c1.yaml?"),
-        ("run runs", "runs: is a folder: name the YAML file of a configuration"),
-        ("run runs/t1", "runs/t1: is a folder: name the YAML file of a configuration (that of "
-         "its run is kept in run.json)"),
+        ("run runs", "runs: no run lies here; runs/t1 is one"),
         ("init --corpus text.csv --model m --task summary",
          "text.csv: no such file or folder: did you mean texts.csv?"),
     ],
@@ -126,10 +132,65 @@ def test_how_a_command_is_not_called(words, said, capsys):
 def test_a_path_that_is_another_s_says_which_is_meant(words, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs/t1").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
     (tmp_path / "runs/t1/run.json").write_text("{}")
     (tmp_path / "c1.yaml").write_text('corpus: texts.csv\n"out": "runs/t1"\n')
     (tmp_path / "texts.csv").write_text("source,text\n")
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
+@pytest.fixture
+def measured(tmp_path, monkeypatch):
+    """A folder with a configuration, c.yaml, that asks no model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.jsonl").write_text(json.dumps(CASE))
+    config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
+    (tmp_path / "c.yaml").write_text(json.dumps(config))
+
+
+def test_the_folder_of_a_run_is_its_configuration(capsys, measured):
+    command(capsys, "run", "c.yaml")
+    os.rename("out", "moved")
+    assert "moved/report/index.html" in command(capsys, "run", "moved")[0]
+    assert "no model is asked" in command(capsys, "plan", "moved")[0]
+    assert "names no judge" in command(capsys, "prompts", "moved", code=2)[1]
+    command(capsys, "run", "moved", "--set", "out=second")
+    assert os.path.isfile("second/report/index.html") and not os.path.exists("out")
+
+
+@pytest.mark.parametrize("key", ["corpus", "task", "prompts"])
+def test_a_path_meant_from_where_the_configuration_lies(key, capsys, measured, tmp_path):
+    """Paths are taken from the working folder; what lies beside the configuration is named."""
+    os.makedirs("jobs/my.yaml" if key == "prompts" else "jobs")
+    if key != "prompts":
+        os.rename("cases.jsonl", "jobs/my.yaml")
+    os.rename("c.yaml", "jobs/c.yaml")
+    line = command(capsys, "run", "jobs/c.yaml", "--set", f"{key}=my.yaml", code=2)[1]
+    assert "my.yaml: no such f" in line
+    assert line.endswith(f" in {tmp_path}: did you mean jobs/my.yaml?\n")
+
+
+def test_a_folder_at_work_has_an_exit_code_of_its_own(capsys, measured):
+    """A scheduler that starts the same run twice need not tell anybody."""
+    with claimed("out"):
+        line = command(capsys, "run", "c.yaml", code=6)[1]
+    assert line.startswith("evaljudge: out: another job is at work there (process ")
+
+
+@pytest.mark.parametrize(("metric", "log", "code"), [("words", "json", 0), ("rouge1", "", 3)])
+def test_a_run_that_nobody_reads_of_ends_with_its_own_code(metric, log, code, measured):
+    """As in `evaljudge run c.yaml 2>&1 | head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = [sys.executable, "-m", "evaljudge", "run", "c.yaml", "--set", f"metrics=[{metric}]"]
+    environment = os.environ | {"EVALJUDGE_LOG": log}
+    ended = subprocess.run(run, stdout=writer, stderr=writer, env=environment, check=False)
+    os.close(writer)
+    assert ended.returncode == code and os.path.isfile("out/report/index.html")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert "evaljudge: stdout cannot be written: No space left on device\n" in ended.stderr
+    assert ended.returncode == 2
 
 
 def test_a_job_s_own_folder_is_no_place_for_a_run(said, monkeypatch):
@@ -200,6 +261,9 @@ def test_the_version_is_printed(capsys):
 
 def test_help_is_also_a_command(capsys):
     assert command(capsys, "judges")[0] == command(capsys, "list", "judges")[0]
+    one = command(capsys, "list", "synthetic")[0]
+    for words in (["judges", "synthetic"], ["list", "judges", "synthetic"]):
+        assert command(capsys, *words)[0] == one
     for words in (["help"], ["help", "run"], ["help", "probe", "position"]):
         helped = command(capsys, *words)[0]
         assert helped and helped == command(capsys, *words[1:], "--help")[0]

@@ -125,7 +125,7 @@ def test_the_first_documents_are_judged_in_a_folder_of_their_own(config, tmp_pat
     assert steps[1][0].startswith(f"reading {outcome.out}/corpus/")
     assert [step for step, _ in steps if "corpus" not in step] == [
         "reading the settings", "starting the workers", "loading the model",
-        "prepare and judge", "scoring and reporting",
+        "prepare and judge", "scoring and reporting 4 texts",
     ]  # fmt: skip
     assert all(re.fullmatch(r"\d+\.\d s", seconds) for _, seconds in steps)
 

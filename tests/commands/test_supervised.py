@@ -86,7 +86,7 @@ def test_where_the_process_between_is_killed_the_first_ends_the_others():
         assert process.stdout
         orphan = int(process.stdout.readline())
         between.kill()
-        assert ended(process) == (137, "evaljudge: killed by SIGKILL\n")
+        assert ended(process) == (137, f"evaljudge: killed by SIGKILL; {KEPT}\n")
         assert not psutil.pid_exists(orphan)
         assert all(has_ended(process.pid) for process in below)
 
@@ -188,7 +188,7 @@ def test_its_exit_code_is_that_of_the_work():
 
 @pytest.mark.parametrize(
     ("number", "code", "said"),
-    [(signal.SIGKILL, 137, "killed by SIGKILL"), (signal.SIGTERM, 143, "terminated")],
+    [(signal.SIGKILL, 137, f"killed by SIGKILL; {KEPT}"), (signal.SIGTERM, 143, "terminated")],
 )
 def test_a_signal_to_the_work_alone_is_said_too(number, code, said):
     with started(WAITING) as process:

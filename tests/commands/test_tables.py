@@ -119,9 +119,13 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
              ["2.0", "3.75", ""], [""] * 3, [""] * 3, ["4.0", "4.0", ""]]  # fmt: skip
     assert [row[6:] for row in read] == added
     other = tmp_path / "other.csv"
-    other.write_text("Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n")
-    said = command(capsys, *beside, str(other), "--force", code=2)[1]
-    assert f"--beside {other}: no row is a text of {made.out}" in said
+    not_it = f"--beside {other}: {made.out} has read another table ({table}): "
+    for content, why in {
+        "Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n": "no row is a text of the run\n",
+        "Frage,answer\nWhy?,So\n": "corpus.columns.Antwort: unknown column 'Antwort'",
+    }.items():
+        other.write_text(content)
+        assert f"{not_it}{why}" in command(capsys, *beside, str(other), "--force", code=2)[1]
     said = command(capsys, *beside, str(tmp_path / "own.jsonl"), "--force", code=2)[1]
     assert "--beside: a table that ends in .csv, and goes with csv" in said
     table.write_bytes(table.read_bytes().decode().encode("utf-16"))

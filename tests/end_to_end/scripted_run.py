@@ -81,7 +81,7 @@ def main(config: str, log: str, seconds: str) -> int:
         return work(spec, engines=engines).exit_code
     except (UserError, OSError, GivenUp) as error:
         print(f"evaljudge: {error}", file=sys.stderr)
-        return 1 if isinstance(error, GivenUp) else 2
+        return getattr(error, "exit_code", 2)
 
 
 if __name__ == "__main__":
