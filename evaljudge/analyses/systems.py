@@ -79,7 +79,8 @@ def rows(run: RunFrame) -> Iterator[SystemRanking]:
         if row is not None:
             systems = tuple(_of_all(s, whole.get((*key, s.system))) for s in row.systems)
             is_sample = (*key, row.systems[0].system) in whole
-            named = replace(row, scorer=key[0], axis=key[1])
+            unscored = run.tables.columns[key].unscored if key in run.tables.columns else ()
+            named = replace(row, scorer=key[0], axis=key[1], unscored=unscored)
             yield replace(named, systems=systems, sampled=is_sample)
 
 
