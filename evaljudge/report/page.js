@@ -566,9 +566,9 @@ function sayDifference() {
   const said = differ.every((one) => one === 0) ? "No score differs between the two runs."
     : n === null ? `The other run has no scorer ${name}, so nothing is compared by it.`
       : `${n.toLocaleString("en")} ${n === 1 ? "score" : "scores"} of ${name} ${n === 1 ? "differs" : "differ"}.`;
-  const isOtherwise = otherwise.includes(data.scorers[list.scorer].scorer);
-  $("difference").replaceChildren(...prose(said + (isOtherwise
-    ? ` The other run makes ${name} in another way, so the two scores may be on different scales: \`evaljudge diff\` says what differs.` : "")));
+  const how = otherwise[data.scorers[list.scorer].scorer];
+  $("difference").replaceChildren(...prose(said + (how
+    ? ` The other run makes ${name} in another way, so the two scores may be on different scales: ${how}` : "")));
 }
 
 async function beginComparison() {
@@ -592,6 +592,7 @@ function linkTo(row, scale = data.scorers[list.scorer]) {
   return `#text?${new URLSearchParams({ doc: list.names[row], system: systemOf(row), ...scale })}`;
 }
 
+const TITLE = document.title;
 const opened = () => (location.hash.startsWith("#text?") ? asGiven(location.hash) : null);
 
 function rowOf(given) {
@@ -618,6 +619,8 @@ async function openText() {
   if (location.hash !== hash) return;  // another text has been asked for meanwhile
   $("text-name").replaceChildren(...said);
   $("text-body").replaceChildren(...body);
+  document.title = `${$("text-name").textContent} – ${TITLE}`;
+  list.opened = row;
   const scale = data.scorers[Math.max(scaleIn(given), 0)];
   if (row >= 0) $("text-body").querySelector(".headline").after(otherSystems(row, scale));
   for (const run of [$("text-body"), ...$("text-body").querySelectorAll(".beside")]) putFirst(run, scale);
@@ -841,7 +844,10 @@ async function beginTexts() {
   }
   $("close").addEventListener("click", () => $("text").close());
   $("text").addEventListener("close", () => {
+    document.title = TITLE;
     if (opened() !== null) history.replaceState(null, "", address());
+    const { rows } = $("list").tBodies[0];  // after a reload, nothing had the focus
+    if (document.activeElement.matches("body, #text *")) (rows[list.order.indexOf(list.opened)] ?? rows[0])?.querySelector("a").focus();
   });
   document.addEventListener("keydown", (event) => {
     if (!$("text").open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
