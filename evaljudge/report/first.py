@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import floor, log10
-from statistics import fmean
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -108,18 +107,14 @@ def over_axes(findings: Findings) -> str:
     """The mean rank of each system that every axis has; empty where there is one ranking alone."""
     rankings = {(row.scorer, row.axis): row for _, row in ranked(findings)}.values()
     means = [{system.system: system.mean for system in row.systems} for row in rankings]
-    shared = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
-
-    def mean_rank(name: str) -> float:
-        above = [sum((of[o] > of[name]) + (of[o] >= of[name]) for o in shared) for of in means]
-        return (fmean(above) + 1) / 2
-
-    ranks = sorted((mean_rank(name), name) for name in shared)
-    if len(ranks) < 2:
+    names = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
+    if len(names) < 2:
         return ""
-    said = ", ".join(f"{name_line(name)} {rank:.3g}" for rank, name in ranks[:MOST_NAMED])
-    more = f" and {count(len(ranks) - MOST_NAMED)} more" if len(ranks) > MOST_NAMED else ""
-    return f"Mean rank over {len(means)} axes (1: best mean on each; not tested): {said}{more}."
+    from scipy.stats import rankdata  # only here, since it takes long to load
+
+    ranks = rankdata([[-of[name] for name in names] for of in means], axis=1).mean(axis=0)
+    said = _listed([f"{name} {rank:.3g}" for rank, name in sorted(zip(ranks, names, strict=True))])
+    return f"Mean rank over {len(means)} axes (1: best mean on each; not tested): {said}."
 
 
 def answers(findings: Findings) -> list[AxisAnswer]:
@@ -153,16 +148,11 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         }
         for system in row.systems[:MOST_SYSTEMS]
     ]
+    nothing = {"at": None, "low": None, "letters": ""}
     dots += [
-        {
-            "system": name,
-            "at": None,
-            "low": None,
-            "letters": "",
-            "figure": f"no scores (first text: {why})",
-        }
-        | {"texts": _list_of(**scale, system=name, **people)}
+        nothing | {"system": name, "figure": f"no scores (first text: {why})", "texts": link}
         for name, why in row.unscored[: MOST_SYSTEMS - len(dots)]
+        for link in [_list_of(**scale, system=name, **people)]
     ]
     gained = [
         f"The jury agrees better with {findings.rated_by} without {lost.scorer}: "

@@ -55,8 +55,7 @@ MOST_ROWS = 500  # in one request
 
 
 def judge_of(scorer: str) -> str:
-    """`geval` of `geval.n5` and `geval#2`."""
-    return re.split("[.#]", scorer)[0]
+    return re.split("[.#]", scorer.removeprefix("judges."))[0]
 
 
 class RunIndex(RunScores):
@@ -147,10 +146,8 @@ class RunIndex(RunScores):
         def changed(scorer: str) -> str:
             apart = {judge_of(name) for name in (*mine, *theirs)} - {judge_of(scorer)}
             rows = [row for row in settings if not row["key"].startswith("metrics.")]
-            own = [r for r in rows if judge_of(r["key"].removeprefix("judges.")) not in apart]
-            said = (
-                f"{r['key']} ({' → '.join(values_of(r))})" for r in (own or rows)[:MOST_SETTINGS]
-            )
+            own = [row for row in rows if judge_of(row["key"]) not in apart] or rows
+            said = (f"{row['key']} ({' → '.join(values_of(row))})" for row in own[:MOST_SETTINGS])
             return "; ".join([*map(one_line, said), more])
 
         return {
