@@ -37,7 +37,7 @@ class Outcome:
     """A run's folder, findings and tables. Notebooks show its summary and a table.
 
     `findings["systems"]` has the rows of an analysis, and `list(findings)` the names of all. The
-    tables are read from the run's files when they are asked for (docs/python.md lists their
+    tables are read from the run's files when they are asked for (docs/columns.md lists their
     columns). `columns`: only these are read. The `iter_` methods give a table for each shard, at
     most 256 documents, for runs that are larger than the memory.
     """
