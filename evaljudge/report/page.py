@@ -114,9 +114,7 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
             ],
             "doubt": [[_rounded(s.doubt if s else None) for s in column] for column in scores],
             "rating": [[text.candidate.ratings.get(axis) for text in texts] for axis in axes],
-            "disagreement": [
-                [disagreement(scorer, own, axis) for axis in axes] for scorer, own in scales
-            ],
+            "disagreement": [[disagreement(*scale, axis) for axis in axes] for scale in scales],
             "selected": [[int(name in text.selected) for text in texts] for name in selections],
         },
     }

@@ -247,9 +247,8 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
         by = f"by {answer.scorer}" + (f"; {answer.people}" if answer.people else "")
         said = f"{answer.sentence} ({by})"
         rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
-        rows[-1] += (
-            f"\n{'':<{wide}} {one_line(' '.join([answer.trust, *answer.notes, *lacking]), LONG)}"
-        )
+        trust = one_line(" ".join([answer.trust, *answer.notes, *lacking]), LONG)
+        rows[-1] += f"\n{'':<{wide}} {trust}"
     head = TITLE if rows else ONLY_LENGTHS if headlines(findings) else nothing(findings)
     over = one_line(over_axes(findings), LONG)
     yield _Part(["", head, *[over] * bool(over)], rows, _and_more("axes"))

@@ -94,9 +94,8 @@ class Outcome:
         """One row for each candidate, scorer and axis, or those of one scorer alone; `wide`: one
         for each candidate, with a column for each scorer and axis, and for people's ratings."""
         if wide and (scorer or columns is not None):
-            raise UserError(
-                "scores: `wide` has a column for each scorer: leave `columns` out, and `scorer`"
-            )
+            why = "`wide` has a column for each scorer: leave `columns` out, and `scorer`"
+            raise UserError(f"scores: {why}")
         if wide:
             return _wide(self._tables.wide_scores(with_texts=False))
         if not scorer:
@@ -104,9 +103,8 @@ class Outcome:
         table = self.scores(columns and [*columns, "scorer"])
         if scorer not in (there := table["scorer"].to_pylist()):
             raise UserError(f"scores: {unknown('scorer', scorer, {*there})}")
-        return table.filter([name == scorer for name in there]).select(
-            columns or table.schema.names
-        )
+        chosen = table.filter([name == scorer for name in there])
+        return chosen.select(columns or table.schema.names)
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]

@@ -254,9 +254,8 @@ def expand(entries: Sequence[Entry]) -> JudgesSpec:
         where = f"study.judges.{number}"
         for name, settings in _points(entry, where):
             if name in judges:
-                raise UserError(
-                    f"{where}: two settings are named {name!r}: give one of them a `name`"
-                )
+                twice = f"two settings are named {name!r}: give one of them a `name`"
+                raise UserError(f"{where}: {twice}")
             judges[name] = settings
     return judges
 

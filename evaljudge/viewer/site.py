@@ -152,9 +152,7 @@ class RunIndex(RunScores):
 
         return {
             "texts": self.shared_texts,
-            "differ": [
-                self._differing(key) if key in other.scores else None for key in self.scales
-            ],
+            "differ": [self._differing(k) if k in other.scores else None for k in self.scales],
             "shared": [name for name, is_same in rules.items() if is_same],
             "changed": [name for name, is_same in rules.items() if not is_same],
             "otherwise": {n: changed(n) for n in mine if n in theirs and mine[n] != theirs[n]},
