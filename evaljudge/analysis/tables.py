@@ -57,11 +57,6 @@ class Column:
     def scored(self) -> int:
         return self.counts.total()
 
-    @property
-    def unscored(self) -> list[tuple[str, str]]:
-        """The systems without any score, and why."""
-        return sorted((name, why) for name, why in self.why.items() if name not in self.counts)
-
     def add(self, score: Score, *, is_kept: bool) -> None:
         value, system = score.value, score.system
         if value is None:

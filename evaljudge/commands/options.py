@@ -43,12 +43,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 Names = str | Sequence[str]
 Given = str | Mapping[str, Any]  # a configuration's file, or what would be in it
-_TYPED = {
-    Given: str,
-    AnyPath: str,
-    AnyPath | None: str | None,
-    Names: list[str] | None,
-}
+_TYPED = {Given: str, AnyPath: str, AnyPath | None: str | None, Names: list[str] | None}
 """What a terminal has for a type of Python's."""
 NEEDED = object()  # in place of a default
 
@@ -686,6 +681,5 @@ class CalibrateOptions(RatedOptions):
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
     folds: int = option(
-        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
-        5,
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.", 5
     )

@@ -28,7 +28,7 @@ from evaljudge.text import CERTAIN, counted, is_not_expected, shortened
 
 LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: no system is best by them."""
-ONLY_LENGTHS = "Only lengths are measured, which say nothing of quality, so no system is ranked."
+NOT_RANKED = "No scorer measures a quality of which more is better, so no system is ranked."
 MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
 name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
@@ -64,7 +64,7 @@ def headlines(findings: Findings) -> list[Headline]:
     rows = leading(findings, findings["systems"])
     if not rows or rows[0].axis != ANY_AXIS:
         return [Headline(row.axis, row) for row in rows]
-    named = [row for row in rows if not _is_length(findings, row.scorer)]
+    named = [row for row in rows if not _unrankable(findings, row.scorer)]
     by_scorer = {row.scorer: row for row in named or rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
@@ -84,12 +84,13 @@ def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRan
 
 def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
     places = {name: place - len(findings.combined) for place, name in enumerate(findings.combined)}
-    return sorted(rows, key=lambda row: places.get(row.scorer, _is_length(findings, row.scorer)))
+    return sorted(rows, key=lambda row: places.get(row.scorer, _unrankable(findings, row.scorer)))
 
 
-def _is_length(findings: Findings, scorer: str) -> bool:
-    """Whether it is a baseline, which may have another name in the configuration."""
-    return scorer in LENGTHS or findings.meanings.get(scorer, "").endswith(": a baseline.")
+def _unrankable(findings: Findings, scorer: str) -> bool:
+    """Of a baseline, under any name, and where fewer are better, the highest mean is not best."""
+    meaning = findings.meanings.get(scorer, "")
+    return scorer in LENGTHS or meaning.endswith((": a baseline.", ": fewer are better."))
 
 
 def spearmans(findings: Findings, level: str) -> list[Agreement]:
@@ -100,7 +101,7 @@ def spearmans(findings: Findings, level: str) -> list[Agreement]:
 
 def ranked(findings: Findings) -> list[Headline]:
     shown = headlines(findings)
-    return [line for line in shown if not _is_length(findings, line.ranking.scorer)]
+    return [line for line in shown if not _unrankable(findings, line.ranking.scorer)]
 
 
 def over_axes(findings: Findings) -> str:

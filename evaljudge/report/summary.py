@@ -22,7 +22,7 @@ from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_ta
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import ONLY_LENGTHS, answers, headlines, over_axes, why_none
+from evaljudge.report.first import NOT_RANKED, answers, headlines, over_axes, why_none
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
@@ -249,7 +249,7 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
         rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
         trust = one_line(" ".join([answer.trust, *answer.notes, *lacking]), LONG)
         rows[-1] += f"\n{'':<{wide}} {trust}"
-    head = TITLE if rows else ONLY_LENGTHS if headlines(findings) else nothing(findings)
+    head = TITLE if rows else NOT_RANKED if headlines(findings) else nothing(findings)
     over = one_line(over_axes(findings), LONG)
     yield _Part(["", head, *[over] * bool(over)], rows, _and_more("axes"))
     hint = f"`{program()} label {shlex.quote(out)} --to sheet.csv` draws texts for people to rate."

@@ -134,11 +134,9 @@ class RunIndex(RunScores):
         scorers whose signatures differ, with the settings that do."""
         if (other := self.other) is None:
             return {}
-        rules = {
-            name: about_selection(self.run, name)["rule"]
-            == about_selection(other.run, name)["rule"]
-            for name in sorted(set(self.selections) & set(other.selections))
-        }
+        shared = sorted(set(self.selections) & set(other.selections))
+        both = ([about_selection(r, n)["rule"] for r in (self.run, other.run)] for n in shared)
+        rules = {name: mine == theirs for name, (mine, theirs) in zip(shared, both, strict=True)}
         mine, theirs = signatures(self.run), signatures(other.run)
         settings = settings_differences(self.run, other.run)
         more = f"see `evaljudge diff {quote(self.run.out)} {quote(other.run.out)}`"
@@ -146,7 +144,7 @@ class RunIndex(RunScores):
         def changed(scorer: str) -> str:
             apart = {judge_of(name) for name in (*mine, *theirs)} - {judge_of(scorer)}
             rows = [row for row in settings if not row["key"].startswith("metrics.")]
-            own = [row for row in rows if judge_of(row["key"]) not in apart] or rows
+            own = [row for row in rows if judge_of(row["key"]) not in apart]
             said = (f"{row['key']} ({' → '.join(values_of(row))})" for row in own[:MOST_SETTINGS])
             return "; ".join([*map(one_line, said), more])
 

@@ -10,10 +10,11 @@ from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
+from evaljudge.metrics import known_metrics
 from evaljudge.records import HUMAN
 from evaljudge.report import coverage_text, page, pictures, summary
 from evaljudge.report.first import (
-    ONLY_LENGTHS,
+    NOT_RANKED,
     AxisAnswer,
     answers,
     card_lines,
@@ -186,15 +187,16 @@ def test_a_length_does_not_lead_a_run_without_ratings():
 
 
 @pytest.mark.parametrize("rated", [0, 1600])
-@pytest.mark.parametrize("scorer", ["words", "compression", "long"])
-def test_nothing_is_best_by_length_alone(scorer, rated):
-    meanings = {"long": "The number of words: a baseline."}  # as the configuration calls it
+@pytest.mark.parametrize("scorer", ["words", "compression", "long", "estime"])
+def test_nothing_is_best_by_what_is_no_quality(scorer, rated):
+    long, fewer = (known_metrics()[name].about for name in ("words", "estime"))
+    meanings = {"long": long, "estime": fewer}  # a baseline under a name of the configuration
     rows = [spearman(0.5, 0.4, 0.6), replace(spearman(0.9, 0.8, 0.95), scorer=scorer)]
     lone = [ranked(scorer, DISTINCT, "*")]
     found = made(systems=lone, meanings=meanings, rated=rated, agreement=rows[1:] * bool(rated))
     assert answers(found) == []
     for text in (page(found), summary(found, "out").text):
-        assert ONLY_LENGTHS in text
+        assert NOT_RANKED in text
         assert "north is" not in text and "north has" not in text and "Worst texts" not in text
     both = made(systems=[*lone, ranked("synthetic", DISTINCT, "*")], meanings=meanings)
     assert [one.scorer for one in answers(replaced(both, agreement=rows))] == ["synthetic"]
