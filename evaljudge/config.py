@@ -581,6 +581,7 @@ def load_config(
         raise UserError(f"config: these are rows: {advice}")
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
     spec = {**(given if isinstance(given, Mapping) else _read_file(file)), **settings}
+    refuse_unplain(changes, "changes")
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _memory_as_files(spec)

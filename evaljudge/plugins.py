@@ -25,6 +25,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from sysconfig import get_paths
 from traceback import extract_tb
 from typing import TypeVar
 
@@ -51,10 +52,10 @@ def added_code(what: str, module: str, *passing: type[Exception]) -> Iterator[No
         passing += (UserError, GivenUp, EngineDead, OSError)
         if isinstance(error, passing) or home.is_relative_to(Path(__file__).parent):
             raise
+        away = (str(Path(__file__).parent), *get_paths().values(), "<")
+        frames = extract_tb(error.__traceback__)
         own = [
-            frame
-            for frame in extract_tb(error.__traceback__)
-            if Path(frame.filename).parent == home
+            f for f in frames if Path(f.filename).parent == home or not f.filename.startswith(away)
         ]
         place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
         cause = f"{type(error).__name__}: {first_line(error)}"

@@ -116,13 +116,12 @@ def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
             reason = f"holds credentials: they belong in the environment (got {shown(plain)})"
             raise UserError(f"{at}: {reason}")
         if not isinstance(v, str | int | float | Mapping | list | tuple | PathLike | None):
-            is_class = isinstance(v, type)
-            how = (
-                f"as '{v.__module__}:{v.__name__}', which workers import"
-                if is_class
-                else "as a text"
-            )
-            raise UserError(f"{at}: a {type(v).__name__} is no value here: write it {how}")
+            if not isinstance(v, type):
+                raise UserError(f"{at}: a {type(v).__name__} is no value here: write it as a text")
+            home = v.__module__.replace("__main__", "my_judge")
+            how = f"put it into {home}.py (in a notebook: `%%writefile {home}.py`)"
+            how = f"{how if home == 'my_judge' else 'write it'} as '{home}:{v.__name__}'"
+            raise UserError(f"{at}: a class is no value here, as workers import judges: {how}")
 
 
 def as_path(value: AnyPath, argument: str) -> str:

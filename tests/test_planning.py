@@ -46,7 +46,22 @@ def test_asks_by_hand(config, tmp_path):
         ("judge", "synthetic"): 2 * 5 * 2 + 2 * 4,
     }
     assert plan.asked["judge", "synthetic"].prompt > 0
+    assert plan._repr_html_() == f"<pre>{plan!r}</pre>"
     assert not (tmp_path / "o").exists()
+
+
+def test_a_combination_of_different_scales_is_warned_of(config):
+    def cautions(*of: str) -> list[str]:
+        combined = {"judges": {"geval": {"samples": 4}}, "metrics": ["rouge1", "words"]}
+        combined |= {"combine": {"jury": {"of": list(of), "by": "mean"}}}
+        planned = evaljudge.plan(config | combined, engines=ScriptedEngines())
+        return [line for line in planned.warnings if line.startswith("combine.")]
+
+    (line,) = cautions("geval", "rouge1")
+    assert line.startswith(
+        "combine.jury: its scorers have different scales (geval 1 to 5, rouge1 0"
+    )
+    assert cautions("geval", "geval.sampled") == cautions("geval", "words") == []
 
 
 @pytest.mark.parametrize("judges", [{}, {"geval": {}}])

@@ -15,9 +15,11 @@ import pytest
 import evaljudge
 from evaljudge.agreement import Precise
 from evaljudge.bundled.world import as_jsonl, make_cases
+from evaljudge.commands.agree import Agreed
 from evaljudge.commands.options import Names, _given
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.judges.protocol import Judge
 from tests.build import command, jsonl
 
 ROOT = Path(__file__).parents[1]
@@ -146,6 +148,46 @@ def test_help_explains_every_argument(name):
     explained = getattr(evaljudge, name)
     for argument in inspect.signature(explained).parameters:
         assert re.search(rf"^{argument}: \w.+\.", explained.__doc__, re.MULTILINE), argument
+
+
+def test_help_speaks_of_python_and_says_what_is_given():
+    functions = [
+        f for f in (getattr(evaljudge, n) for n in dir(evaljudge)) if inspect.isfunction(f)
+    ]
+    assert len(functions) > 15
+    for explained in functions:
+        assert inspect.signature(explained).return_annotation is not inspect.Signature.empty
+        odd = r"--\w|repeated|\bexit code|Example: |\bOUT\b"
+        assert not re.search(odd, explained.__doc__), explained.__name__
+    assert inspect.signature(evaljudge.agree).return_annotation is Agreed
+    assert "Needs good." in evaljudge.calibrate.__doc__
+    assert "The `exit_code` is 3 if" in evaljudge.agree.__doc__
+
+
+def test_scores_are_of_one_scorer_where_it_is_named(cases):
+    outcome = evaljudge.score(cases, judges=[], metrics=["words", "rouge1"], agreement=FEW)
+    whole = outcome.scores().to_pylist()
+    mine = outcome.scores(scorer="words").to_pylist()
+    assert len(mine) == 36 and mine == [row for row in whole if row["scorer"] == "words"]
+    values = outcome.scores(["value"], scorer="words").to_pylist()
+    assert values == [{"value": row["value"]} for row in mine]
+    with pytest.raises(UserError, match="^scores: unknown scorer 'word': did you mean 'words'"):
+        outcome.scores(scorer="word")
+
+
+def test_a_judge_of_a_notebooks_cell_is_to_be_put_into_a_file(monkeypatch):
+    own = type("Own", (Judge,), {"__module__": "__main__"})
+    said = "put it into my_judge.py (in a notebook: `%%writefile my_judge.py`) as 'my_judge:Own'"
+    for call in (
+        lambda: evaljudge.run({"corpus": "c.jsonl", "out": "o"}, own),
+        lambda: evaljudge.run({"corpus": "c.jsonl", "out": "o"}, judges=[own]),
+        lambda: evaljudge.Scorer(model="m", judges={"own": {"judge": own}}),
+    ):
+        with pytest.raises(UserError) as refused:
+            call()
+        assert str(refused.value).endswith(
+            f"a class is no value here, as workers import judges: {said}"
+        )
 
 
 def test_check_diff_and_label(cases, tmp_path):

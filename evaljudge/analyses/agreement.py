@@ -33,9 +33,7 @@ _TOOLTIPS = {
 TOOLTIPS = {COEFFICIENTS[name]: words for name, words in _TOOLTIPS.items()}
 """The tooltips of a table's headings on the page."""
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
-NOTHING_SHARED = (
-    "Candidates are rated, but no scorer has a number on a rated axis: nothing to compare."
-)
+NOTHING_SHARED = "Texts are rated, but no scorer has a number on a rated axis: nothing to compare."
 ACCURACY = (
     "Pairwise accuracy: the share of pairs that the scorer orders, or ties, as people do; how "
     "close scores must be to tie is calibrated (epsilon, in agreement.json). "

@@ -91,9 +91,8 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
     """Nothing of a run whose cost is all of one judge on one axis, or that asked nothing."""
     if len(rows) > MOST_BARS:
         judges = dict.fromkeys(row.judge for row in rows)
-        rows = [
-            replace(_sum([row for row in rows if row.judge == judge]), axis="") for judge in judges
-        ]
+        of_judge = ([row for row in rows if row.judge == judge] for judge in judges)
+        rows = [replace(_sum(mine), axis="") for mine in of_judge]
     whole = sum(row.seconds for row in rows)
     if len(rows) < 2 or not whole:
         return []

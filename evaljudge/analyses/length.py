@@ -49,9 +49,8 @@ def rows(run: RunFrame) -> Iterator[LengthHeld]:
 
 def warnings(run: RunFrame, rows: Rows) -> Iterator[Warned]:
     """One for each scorer of whose agreement little remains, where documents are enough."""
-    by_scale = {
-        (a.scorer, a.axis, a.level): a for a in rows["agreement"] if a.coefficient == "spearman"
-    }
+    spearmans = (a for a in rows["agreement"] if a.coefficient == "spearman")
+    by_scale = {(a.scorer, a.axis, a.level): a for a in spearmans}
     documents = {key[:2]: a.n + a.skipped for key, a in by_scale.items() if key[2] == "sample"}
     lost: dict[str, dict[str, str]] = {}
     for row in (row for row in rows["length"] if row.scorer != WORDS):

@@ -9,7 +9,7 @@ import numpy as np
 from evaljudge.agreement.rated import is_repetition
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import across
-from evaljudge.analysis.tables import SystemMean
+from evaljudge.analysis.tables import Column, SystemMean
 from evaljudge.decisions.systems import (
     MOST_ENUMERATED,
     MOST_SYSTEMS,
@@ -79,7 +79,9 @@ def rows(run: RunFrame) -> Iterator[SystemRanking]:
         if row is not None:
             systems = tuple(_of_all(s, whole.get((*key, s.system))) for s in row.systems)
             is_sample = (*key, row.systems[0].system) in whole
-            named = replace(row, scorer=key[0], axis=key[1])
+            column = run.tables.columns.get(key, Column())
+            unscored = sorted(item for item in column.why.items() if item[0] not in column.counts)
+            named = replace(row, scorer=key[0], axis=key[1], unscored=unscored)
             yield replace(named, systems=systems, sampled=is_sample)
 
 

@@ -44,6 +44,13 @@ def settings_differences(first: ScoredRun, second: ScoredRun) -> list[Row]:
     ]
 
 
+def values_of(row: Row) -> list[str]:
+    """In the first run and in the second, as JSON; of axes only whether they are there."""
+    is_axis = row["key"].startswith("task.axes.") and len(row) == 2  # of the key and one side
+    there = ("there" if is_axis else json.dumps(row.get(s), ensure_ascii=False) for s in SIDES)
+    return [said if s in row else "absent" for s, said in zip(SIDES, there, strict=True)]
+
+
 def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
     bound = {key: value for key, value in about["fingerprint"].items() if key != "corpus"}
     versions = {name: v for name, v in about.get("versions", {}).items() if name != "engine"}

@@ -39,6 +39,7 @@ class Column:
     """The scores of one scorer on one axis: counted, summed per system, some of them kept."""
 
     reasons: Counter[str] = field(default_factory=Counter)
+    why: dict[str, str] = field(default_factory=dict)  # of the first unscored text, by system
     counts: Counter[str] = field(default_factory=Counter)  # the number of scored texts by system
     sums: dict[str, list[float]] = field(default_factory=dict)
     """Numbers by system with exactly the sum of its scores, whatever the order of adding."""
@@ -60,6 +61,7 @@ class Column:
         value, system = score.value, score.system
         if value is None:
             self.reasons[score.reason] += 1
+            self.why.setdefault(system, score.reason)
         else:
             self.counts[system] += 1
             self.sums.setdefault(system, []).append(value)
@@ -73,6 +75,7 @@ class Column:
 
     def __iadd__(self, other: "Column") -> Self:
         self.reasons.update(other.reasons)
+        self.why = other.why | self.why
         self.kept.extend(other.kept)
         self.doubts.extend(other.doubts)
         self.every.extend(other.every)

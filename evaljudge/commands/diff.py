@@ -26,7 +26,7 @@ from evaljudge.analysis.run_differences import (
     run_differences,
 )
 from evaljudge.analysis.run_scores import scale_name, scored_run
-from evaljudge.analysis.settings_differences import SIDES
+from evaljudge.analysis.settings_differences import SIDES, values_of
 from evaljudge.commands.options import DiffOptions, Shown
 from evaljudge.decisions.differences import AgreementDifference, p_lower
 from evaljudge.errors import UserError, unknown
@@ -221,13 +221,7 @@ def _blocks(differences: RunDifferences) -> Iterator[Block]:
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    def value(row: Mapping[str, Any], side: str) -> str:
-        if side not in row:
-            return "absent"
-        is_axis = row["key"].startswith("task.axes.") and len(row) == 2  # of the key and one side
-        return "there" if is_axis else json.dumps(row[side], ensure_ascii=False)
-
-    shown = [[row["key"], *(value(row, side) for side in SIDES)] for row in rows]
+    shown = [[row["key"], *values_of(row)] for row in rows]
     yield Table("Settings", ["key", "A", "B"], shown, "lll")
 
 

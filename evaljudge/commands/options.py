@@ -7,8 +7,9 @@ A class has the options as its fields, each with its help, and the command's hel
 """
 
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
 from functools import partial
 from html import escape
@@ -43,12 +44,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 Names = str | Sequence[str]
 Given = str | Mapping[str, Any]  # a configuration's file, or what would be in it
-_TYPED = {
-    Given: str,
-    AnyPath: str,
-    AnyPath | None: str | None,
-    Names: list[str] | None,
-}
+_TYPED = {Given: str, AnyPath: str, AnyPath | None: str | None, Names: list[str] | None}
 """What a terminal has for a type of Python's."""
 NEEDED = object()  # in place of a default
 
@@ -206,12 +202,26 @@ def _given(value: Any, hint: Any) -> Any:
     return str(value) if is_number else value
 
 
-def _explained(options: Any) -> Iterator[str]:
-    """A line for each argument, with the help of the option."""
-    hints = get_type_hints(options, include_extras=True)
+_IN_PYTHON: Mapping[str, Any] = {
+    r"\n*Example: evaljudge .*": "",
+    r"May be repeated": "Several are a list",
+    r"End with exit code (\d) if": r"The `exit_code` is \1 if",
+    r"exit code is": "`exit_code` is",
+    r"place of OUT": "place of `run`",
+    r"--([a-z-]+)": lambda option: option[1].replace("-", "_"),
+}
+
+
+def _explained(options: Any) -> str:
+    """The help, and a line for each argument with that of its option, in the words of Python."""
+    hints, lines = get_type_hints(options, include_extras=True), [f"{inspect.getdoc(options)}\n"]
     for each in fields(options):
         how = each.metadata.get("more") or vars(hints[each.name].__metadata__[0])
-        yield f"{each.name}: {how['help']}"
+        lines.append(f"{each.name}: {how['help']}")
+    said = "\n".join(lines)
+    for words, instead in _IN_PYTHON.items():
+        said = re.sub(words, instead, said)
+    return said
 
 
 def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
@@ -229,12 +239,14 @@ def function(options: Callable[P, T], work: Callable[[T], R]) -> Callable[P, R]:
             raise UserError(f"{name}: {error}") from None
         given = {key: _given(value, hints.get(key)) for key, value in given.items()}
         checked = read_settings(checks, given, name)
-        return work(make(**{key: getattr(checked, key) for key in given}))
+        found = work(make(**{key: getattr(checked, key) for key in given}))
+        return cast(R, found.rstrip()) if isinstance(found, str) else found
 
     made.__name__ = name
-    made.__doc__ = "\n".join([f"{inspect.getdoc(options)}\n", *_explained(options)])
+    made.__doc__ = _explained(options)
     plain = [p.replace(annotation=hints[p.name]) for p in signature.parameters.values()]
-    made.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+    gives = get_type_hints(work)["return"]
+    made.__signature__ = inspect.Signature(plain, return_annotation=gives)  # type: ignore[attr-defined]
     return naming_arguments(made)
 
 
@@ -669,6 +681,5 @@ class CalibrateOptions(RatedOptions):
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
     folds: int = option(
-        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
-        5,
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.", 5
     )

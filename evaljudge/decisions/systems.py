@@ -105,6 +105,8 @@ class SystemRanking:
     power: float
     sampled: bool = field(default=False, kw_only=True)  # from a seeded sample of documents
     left_out: int = field(default=0, kw_only=True)  # systems, beyond MOST_SYSTEMS
+    unscored: Sequence[tuple[str, str]] = field(default=(), kw_only=True)
+    """The systems without any score, with the reason of the first text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,9 +212,9 @@ def porter() -> Callable[[str], str]:
 
 LIBRARY = "a reference, or `against: source`; the extra `metrics`"
 METRICS = {
-    "rouge1": KnownMetric(rouge1, "F1 of the words that a text shares with a reference."),
-    "rouge2": KnownMetric(rouge2, "F1 of the pairs of words that a text shares with a reference."),
-    "rougeL": KnownMetric(rouge_l, "F1 of the longest sequence of words in common with a reference."),
+    "rouge1": KnownMetric(rouge1, "F1 of the words in common with a reference, from 0 to 1."),
+    "rouge2": KnownMetric(rouge2, "F1 of the pairs of words in common with it, from 0 to 1."),
+    "rougeL": KnownMetric(rouge_l, "F1 of the longest sequence of words in common, from 0 to 1."),
     "bleu": KnownMetric(bleu, "sacrebleu's BLEU of one text, from 0 to 1.", LIBRARY),
     "chrf": KnownMetric(chrf, "sacrebleu's chrF: the same letters in a row, from 0 to 1.", LIBRARY),
 }

@@ -27,7 +27,8 @@ from evaljudge.sections.figures import NONE, bracketed, correlation, count, esti
 from evaljudge.text import CERTAIN, counted, is_not_expected, shortened
 
 LENGTHS = (WORDS, "compression")
-"""Metrics that are baselines: they lead only where there is no other."""
+"""Metrics that are baselines: no system is best by them."""
+NOT_RANKED = "No scorer measures a quality of which more is better, so no system is ranked."
 MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
 name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
@@ -63,7 +64,7 @@ def headlines(findings: Findings) -> list[Headline]:
     rows = leading(findings, findings["systems"])
     if not rows or rows[0].axis != ANY_AXIS:
         return [Headline(row.axis, row) for row in rows]
-    named = [row for row in rows if row.scorer not in LENGTHS]
+    named = [row for row in rows if not _unrankable(findings, row.scorer)]
     by_scorer = {row.scorer: row for row in named or rows}
     best: dict[str, Agreement] = {}
     for level in ("summary", "sample"):  # pooled only where it is undefined within documents
@@ -83,7 +84,13 @@ def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRan
 
 def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
     places = {name: place - len(findings.combined) for place, name in enumerate(findings.combined)}
-    return sorted(rows, key=lambda row: places.get(row.scorer, int(row.scorer in LENGTHS)))
+    return sorted(rows, key=lambda row: places.get(row.scorer, _unrankable(findings, row.scorer)))
+
+
+def _unrankable(findings: Findings, scorer: str) -> bool:
+    """Of a baseline, under any name, and where fewer are better, the highest mean is not best."""
+    meaning = findings.meanings.get(scorer, "")
+    return scorer in LENGTHS or meaning.endswith((": a baseline.", ": fewer are better."))
 
 
 def spearmans(findings: Findings, level: str) -> list[Agreement]:
@@ -92,9 +99,28 @@ def spearmans(findings: Findings, level: str) -> list[Agreement]:
     return [row for row in rows if (row.level, row.coefficient) == at and row.value is not None]
 
 
+def ranked(findings: Findings) -> list[Headline]:
+    shown = headlines(findings)
+    return [line for line in shown if not _unrankable(findings, line.ranking.scorer)]
+
+
+def over_axes(findings: Findings) -> str:
+    """The mean rank of each system that every axis has; empty where there is one ranking alone."""
+    rankings = {(row.scorer, row.axis): row for _, row in ranked(findings)}.values()
+    means = [{system.system: system.mean for system in row.systems} for row in rankings]
+    names = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
+    if len(names) < 2:
+        return ""
+    from scipy.stats import rankdata  # only here, since it takes long to load
+
+    ranks = rankdata([[-of[name] for name in names] for of in means], axis=1).mean(axis=0)
+    said = _listed([f"{name} {rank:.3g}" for rank, name in sorted(zip(ranks, names, strict=True))])
+    return f"Mean rank over {len(means)} axes (1: best mean on each; not tested): {said}."
+
+
 def answers(findings: Findings) -> list[AxisAnswer]:
     """All axes of a scorer are drawn on one scale, so that a small difference looks small."""
-    shown = headlines(findings)
+    shown = ranked(findings)
     ends: dict[str, list[float]] = {}
     for _, row in shown:
         for answer in row.systems[:MOST_SYSTEMS]:
@@ -123,6 +149,12 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         }
         for system in row.systems[:MOST_SYSTEMS]
     ]
+    nothing = {"at": None, "low": None, "letters": ""}
+    dots += [
+        nothing | {"system": name, "figure": f"no scores (first text: {why})", "texts": link}
+        for name, why in row.unscored[: MOST_SYSTEMS - len(dots)]
+        for link in [_list_of(**scale, system=name, **people)]
+    ]
     gained = [
         f"The jury agrees better with {findings.rated_by} without {lost.scorer}: "
         f"+{bracketed(lost.gain, lost.low, lost.high)}."
@@ -142,7 +174,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         notes=[*gained, *_by_length(findings, headline)],
         dots=dots,
         ticks=ticks(low, high),
-        hidden=len(row.systems) - len(dots),
+        hidden=len(row.systems) + len(row.unscored) - len(dots),
     )
 
 

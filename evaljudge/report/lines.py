@@ -29,21 +29,17 @@ def reasons(coverage: Coverage) -> list[tuple[str, int]]:
 def asked_line(findings: Findings) -> str:
     """`1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache`, and the cost of
     the workers' time where a price is given."""
-    asks, prompt, prefilled = (
-        sum(row[name] for row in findings.tokens) for name in ("asks", "prompt", "prefilled")
-    )
+    names = "asks", "prompt", "prefilled"
+    asks, prompt, prefilled = (sum(row[name] for row in findings.tokens) for name in names)
     if not prompt:
         return "nothing"
     share = percent(1 - prefilled / prompt)
-    line = (
-        f"{count(asks)} times; {share} of {count(prompt)} prompt tokens came from the prefix cache"
-    )
-    price, costs = findings.price, findings["costs"]
+    cached = f"{share} of {count(prompt)} prompt tokens came from the prefix cache"
+    line, price, costs = f"{count(asks)} times; {cached}", findings.price, findings["costs"]
     if not price or not costs:
         return line
-    what = (
-        "the time of workers that finished a shard cost" if not price.per_million else "which cost"
-    )
+    of_time = "the time of workers that finished a shard cost"
+    what = "which cost" if price.per_million else of_time
     return f"{line}; {what} {price.money(sum(map(price.of_row, costs)))}"
 
 
@@ -103,10 +99,8 @@ def at_once(confidences: Sequence[float]) -> str:
 
 
 def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
-    asked = []
-    for key, words in (("at_least", "at least"), ("at_most", "at most")):
-        if key in condition:
-            asked.append(f"{words} {short(condition[key])}")
+    ends = {"at_least": "at least", "at_most": "at most"}
+    asked = [f"{ends[key]} {short(condition[key])}" for key in ends if key in condition]
     if "top_fraction" in condition:
         least = _threshold(condition, thresholds, "top_fraction").get("value")
         reached = "" if least is None else f" (at least {short(least)})"
@@ -185,7 +179,7 @@ def _coverage(findings: Findings) -> str:
         "unscored": "unscored",
         "share": lambda row: figures.ratio(row.scored, row.expected),
         "reasons": lambda row: "; ".join(
-            f"{markdown(reason)} × {figures.count(n)}" for reason, n in reasons(row)
+            f"{markdown(why)} × {count(n)}" for why, n in reasons(row)
         ),
     }
     table = figures.tabled("", findings.coverage, 2, columns)

@@ -224,12 +224,6 @@ function peopleAt(scorer) {
   return data.human.indexOf(axis === "*" ? $("by-people").value : axis);
 }
 
-// People's ratings and how far the scores are from them; none where nobody rated the axis.
-function withPeople(scorer) {
-  const at = peopleAt(scorer);
-  return at < 0 ? [null, null] : [source.column(`rating:${at}`), source.column(`disagreement:${scorer}:${at}`)];
-}
-
 // Which texts have the words of the search.
 function searched() {
   const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -243,8 +237,10 @@ function searched() {
 async function chosen() {
   const given = (id) => $(id).value;
   const scorer = Number(given("by-scorer"));
+  const people = peopleAt(scorer);  // their ratings, and how far the scores are from them
+  const columns = people < 0 ? [null, null] : [`rating:${people}`, `disagreement:${scorer}:${people}`];
   const [found, scores, reasons, ratings, apart, doubts, others] = await Promise.all([searched(),
-    source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ...withPeople(scorer),
+    source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ...columns.map((name) => name && source.column(name)),
     source.column(`doubt:${scorer}`), data.other ? source.column(`other:${scorer}`) : null]);
   const tests = [];
   if (found) tests.push((row) => found[row]);
@@ -288,8 +284,6 @@ function decimalsOf(values) {
   return high - low > 1 || high === low ? 2 : Math.min(3 - Math.ceil(Math.log10(high - low)), 6);
 }
 
-const FLIPPED_FIRST = 1e9;
-
 // Of each text, whether any rule that both runs share selects it in only one of them.
 async function flipped() {
   const rules = data.compared.shared.map((rule) => source.column(`flipped:${data.selections.indexOf(rule)}`));
@@ -306,7 +300,7 @@ async function sorted(rows) {
   if (order === "threshold") values = scores.map((score) => Math.abs(score - threshold.value));
   if (order === "difference" && others) {
     const flips = await flipped();
-    values = Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
+    values = Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? 1e9 : 0));
   }
   if (!values) return rows;
   const known = rows.filter((row) => !Number.isNaN(values[row]));
@@ -566,9 +560,9 @@ function sayDifference() {
   const said = differ.every((one) => one === 0) ? "No score differs between the two runs."
     : n === null ? `The other run has no scorer ${name}, so nothing is compared by it.`
       : `${n.toLocaleString("en")} ${n === 1 ? "score" : "scores"} of ${name} ${n === 1 ? "differs" : "differ"}.`;
-  const isOtherwise = otherwise.includes(data.scorers[list.scorer].scorer);
-  $("difference").replaceChildren(...prose(said + (isOtherwise
-    ? ` The other run makes ${name} in another way, so the two scores may be on different scales: \`evaljudge diff\` says what differs.` : "")));
+  const how = otherwise[data.scorers[list.scorer].scorer];
+  $("difference").replaceChildren(...prose(said + (how
+    ? ` The other run makes ${name} in another way, so the two scores may be on different scales: ${how}` : "")));
 }
 
 async function beginComparison() {
@@ -592,13 +586,8 @@ function linkTo(row, scale = data.scorers[list.scorer]) {
   return `#text?${new URLSearchParams({ doc: list.names[row], system: systemOf(row), ...scale })}`;
 }
 
+const TITLE = document.title;
 const opened = () => (location.hash.startsWith("#text?") ? asGiven(location.hash) : null);
-
-function rowOf(given) {
-  const system = data.systems.indexOf(given.get("system"));
-  const doc = given.get("doc");
-  return list.names.findIndex((name, row) => name === doc && list.systems[row] === system);
-}
 
 const notThere = () => (data.token ? "The run has no such text."
   : `This text is not among the ${list.names.length} texts of this page: \`evaljudge view\` shows all texts of the run.`);
@@ -608,7 +597,8 @@ async function openText() {
   const dialog = $("text");
   if (given === null) { if (dialog.open) dialog.close(); return; }
   const hash = location.hash;
-  const row = rowOf(given);
+  const [doc, system] = [given.get("doc"), data.systems.indexOf(given.get("system"))];
+  const row = list.names.findIndex((name, at) => name === doc && list.systems[at] === system);
   let [said, body] = [row < 0 ? prose(notThere()) : [harmless(`${list.names[row]} · ${systemOf(row)}`)], []];
   try {
     if (row >= 0) body = [await source.body(row)];
@@ -618,6 +608,8 @@ async function openText() {
   if (location.hash !== hash) return;  // another text has been asked for meanwhile
   $("text-name").replaceChildren(...said);
   $("text-body").replaceChildren(...body);
+  document.title = `${$("text-name").textContent} – ${TITLE}`;
+  list.opened = row;
   const scale = data.scorers[Math.max(scaleIn(given), 0)];
   if (row >= 0) $("text-body").querySelector(".headline").after(otherSystems(row, scale));
   for (const run of [$("text-body"), ...$("text-body").querySelectorAll(".beside")]) putFirst(run, scale);
@@ -841,7 +833,10 @@ async function beginTexts() {
   }
   $("close").addEventListener("click", () => $("text").close());
   $("text").addEventListener("close", () => {
+    document.title = TITLE;
     if (opened() !== null) history.replaceState(null, "", address());
+    const { rows } = $("list").tBodies[0];  // after a reload, nothing had the focus
+    if (document.activeElement.matches("body, #text *")) (rows[list.order.indexOf(list.opened)] ?? rows[0])?.querySelector("a").focus();
   });
   document.addEventListener("keydown", (event) => {
     if (!$("text").open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -114,9 +114,7 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
             ],
             "doubt": [[_rounded(s.doubt if s else None) for s in column] for column in scores],
             "rating": [[text.candidate.ratings.get(axis) for text in texts] for axis in axes],
-            "disagreement": [
-                [disagreement(scorer, own, axis) for axis in axes] for scorer, own in scales
-            ],
+            "disagreement": [[disagreement(*scale, axis) for axis in axes] for scale in scales],
             "selected": [[int(name in text.selected) for text in texts] for name in selections],
         },
     }
@@ -159,15 +157,13 @@ def page(
     come before those of the report."""
     if data:
         return _page(findings, [], data, more)
-    shown = {
-        (text.document.doc_id, text.candidate.system): (text, text_html(text, "first prompts"))
-        for text in texts
-    }
+    drawn = ((t, text_html(t, "first prompts")) for t in texts)
+    shown = {(t.document.doc_id, t.candidate.system): (t, html) for t, html in drawn}
     places = {name: at for at, name in enumerate(findings.telling)}
 
     def made_with() -> str:
-        drawn, bodies = [text for text, _ in shown.values()], [body for _, body in shown.values()]
-        return _page(findings, bodies, spread_data(findings) | text_data(findings, drawn))
+        kept, bodies = [text for text, _ in shown.values()], [body for _, body in shown.values()]
+        return _page(findings, bodies, spread_data(findings) | text_data(findings, kept))
 
     made = made_with()
     if len(made.encode()) > LARGEST:

@@ -120,9 +120,7 @@ def heat_maps(findings: Findings) -> list[Drawn]:
     for level in dict.fromkeys(row.level for row in spearmans):
         rows = {(row.scorer, row.axis): row for row in spearmans if row.level == level}
         axes = list(dict.fromkeys(axis for _, axis in rows))
-        scorers = {
-            scorer: [_heat_cell(rows.get((scorer, axis))) for axis in axes] for scorer, _ in rows
-        }
+        scorers = {name: [_heat_cell(rows.get((name, axis))) for axis in axes] for name, _ in rows}
         maps.append({"level": level, "axes": axes, "scorers": scorers})
     return maps
 

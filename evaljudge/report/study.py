@@ -163,13 +163,11 @@ def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Sec
     cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
     caption = f"{COEFFICIENTS.get(averaged.coefficient, averaged.coefficient)}, sample level"
     tables = [Table(caption, heads, cells, sides)]
-    is_shared = (
-        all(  # whether all values of a column, the average's too, rest on the same documents
-            value.n == column.common
-            for method in averaged.methods
-            for value, column in zip(method.columns, averaged.columns, strict=True)
-            if value.value is not None
-        )
+    is_shared = all(  # the values of a column, the average's too, rest on the same documents
+        value.n == column.common
+        for method in averaged.methods
+        for value, column in zip(method.columns, averaged.columns, strict=True)
+        if value.value is not None
     )
     if not is_shared:
         tables.append(_documents(rows, columns))

@@ -22,7 +22,7 @@ from evaljudge.analyses.agreement import INTERVALS, levels, nothing, spearman_ta
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import answers, why_none
+from evaljudge.report.first import NOT_RANKED, answers, headlines, over_axes, why_none
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Section
@@ -243,11 +243,15 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
     wide = max([10, *(columns(one_line(answer.axis)) for answer in shown)])
     rows = list[str]()
     for answer in shown:
+        lacking = [f"{d['system']}: {d['figure']}." for d in answer.dots if d["at"] is None]
         by = f"by {answer.scorer}" + (f"; {answer.people}" if answer.people else "")
         said = f"{answer.sentence} ({by})"
         rows.append(f"{fitted(one_line(axis_name(answer.axis)), wide)} {one_line(said, LONG)}")
-        rows[-1] += f"\n{'':<{wide}} {one_line(' '.join([answer.trust, *answer.notes]), LONG)}"
-    yield _Part(["", TITLE if rows else nothing(findings)], rows, _and_more("axes"))
+        trust = one_line(" ".join([answer.trust, *answer.notes, *lacking]), LONG)
+        rows[-1] += f"\n{'':<{wide}} {trust}"
+    head = TITLE if rows else NOT_RANKED if headlines(findings) else nothing(findings)
+    over = one_line(over_axes(findings), LONG)
+    yield _Part(["", head, *[over] * bool(over)], rows, _and_more("axes"))
     hint = f"`{program()} label {shlex.quote(out)} --to sheet.csv` draws texts for people to rate."
     last = [] if findings.rated else [hint]
     if any(answer.is_trusted is not None for answer in shown):

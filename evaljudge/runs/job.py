@@ -1,6 +1,7 @@
 """A configuration made ready: its task, judges and models known and checked, nothing asked yet."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ BOTH: tuple[Stage, ...] = ("prepare", "judge")
 UNTAUGHT = "model nano was taught the prompts of `prompts: nano` alone: set them"
 MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
+_RANGE = re.compile(r"\b([−-]?\d+)(?: \([^)]*\))? to (\d+)\b")  # as meanings say it
 
 
 class FoundModel(NamedTuple):
@@ -207,7 +209,7 @@ class Job:
         """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
-        of_uses = [*self._threshold_cautions(), *self._rank_cautions()]
+        of_uses = [*self._threshold_cautions(), *self._rank_cautions(), *self._scale_cautions()]
         of_judges += [
             f"judges.{judge.name} has no probabilities of answers read, so that its model does not "
             "think before it replies"
@@ -266,6 +268,16 @@ class Job:
                     f"calibrate: {scorer} orders the texts of one document: calibrated, it is the "
                     "mean rating of texts of this rank, in documents of good and of bad texts"
                 )
+
+    def _scale_cautions(self) -> Iterator[str]:
+        """Combinations of scorers with different ranges, where their meanings say them."""
+        for name, combination in self.combined.items():
+            found = {s: _RANGE.search(self.meanings.get(s, "")) for s in combination.of_scorers}
+            ranges = {scorer: f"{m[1]} to {m[2]}" for scorer, m in found.items() if m}
+            if len({*ranges.values()}) > 1:
+                which = ", ".join(map(" ".join, ranges.items()))
+                why = "nothing is standardised, so take those of one scale, or weights in `mixes`"
+                yield f"combine.{name}: its scorers have different scales ({which}): {why}"
 
     @property
     def meanings(self) -> dict[str, str]:

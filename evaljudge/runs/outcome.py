@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path
@@ -37,7 +37,7 @@ class Outcome:
     """A run's folder, findings and tables. Notebooks show its summary and a table.
 
     `findings["systems"]` has the rows of an analysis, and `list(findings)` the names of all. The
-    tables are read from the run's files when they are asked for (docs/python.md lists their
+    tables are read from the run's files when they are asked for (docs/columns.md lists their
     columns). `columns`: only these are read. The `iter_` methods give a table for each shard, at
     most 256 documents, for runs that are larger than the memory.
     """
@@ -88,14 +88,23 @@ class Outcome:
     def judges(self) -> list[str]:
         return list(self._tables.judges)
 
-    def scores(self, columns: Sequence[str] | None = None, *, wide: bool = False) -> pa.Table:
-        """One row for each candidate, scorer and axis; `wide`: one for each candidate, with a
-        column for each scorer and axis, and for people's ratings on each axis."""
-        if not wide:
+    def scores(
+        self, columns: Sequence[str] | None = None, *, scorer: str = "", wide: bool = False
+    ) -> pa.Table:
+        """One row for each candidate, scorer and axis, or those of one scorer alone; `wide`: one
+        for each candidate, with a column for each scorer and axis, and for people's ratings."""
+        if wide and (scorer or columns is not None):
+            why = "`wide` has a column for each scorer: leave `columns` out, and `scorer`"
+            raise UserError(f"scores: {why}")
+        if wide:
+            return _wide(self._tables.wide_scores(with_texts=False))
+        if not scorer:
             return _joined(*self._tables.scores(columns))
-        if columns is not None:
-            raise UserError("scores: `wide` has a column for each scorer: leave `columns` out")
-        return _wide(self._tables.wide_scores(with_texts=False))
+        table = self.scores(columns and [*columns, "scorer"])
+        if scorer not in (there := table["scorer"].to_pylist()):
+            raise UserError(f"scores: {unknown('scorer', scorer, {*there})}")
+        chosen = table.filter([name == scorer for name in there])
+        return chosen.select(columns or table.schema.names)
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]

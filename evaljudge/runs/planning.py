@@ -36,6 +36,7 @@ from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
 from evaljudge.runs.job import BOTH, Job, Pass, required
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
+from evaljudge.sections.figures import InLines
 from evaljudge.storage import Index, Output, Shard, Stage, index_on_disk
 
 LONGEST_CASES = 3
@@ -46,7 +47,7 @@ Work = tuple[Case, Sequence[Stage]]
 
 
 @dataclass(repr=False)
-class Plan:
+class Plan(InLines):
     cases: int = 0
     candidates: int = 0
     done: int = 0

@@ -32,7 +32,7 @@ from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
 from evaljudge.runs.binding import utc_now
 from evaljudge.runs.job import BOTH, FoundModel, Job, required
 from evaljudge.runs.repair import Faulty, left_out_warning
-from evaljudge.runs.shown import shown_texts
+from evaljudge.runs.shown import selected_of, shown_in
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Output, Shard, digests, marker, was_finished
 from evaljudge.text import counted, is_not_expected, listed
@@ -254,13 +254,15 @@ def write_files(job: Job, output: Output, shown: Sequence[Shard], findings: Find
     """`shown`: the shards of the texts that the page shows."""
     files = [name for plugin in plugins().values() for name in plugin.files]
     write_report(output.place, findings, "report/", files)
-    rules = [rule.name for rule in findings.selections]
+    wanted, rules = set(findings.telling), [rule.name for rule in findings.selections]
     ratings = further_ratings(job, output)
     keep_ratings(output.place, ratings)
     judging = judging_of(job)
     keep_judging(output.place, judging)
     prompts = RunPrompts(output, judging)
-    texts = shown_texts(output, shown, findings.telling, rules, ratings.texts, prompts)
+    selected = {name: set(selected_of(output, name, wanted)) for name in rules}
+    given = wanted, selected, ratings.texts, prompts
+    texts = [text for shard in shown for text in shown_in(output, shard, *given)]
     output.place.write("report/index.html", page(findings, texts))
 
 

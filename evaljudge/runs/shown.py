@@ -1,12 +1,12 @@
 """Single texts of a run with all that is known of them, as the page shows them.
 
-shown_texts(output, shards, [("d1", "A")], ["good"], ratings)  ->  [PageText(…)]
+shown_in(output, shard, [("d1", "A")], {"good": set()}, ratings, prompts)  ->  PageText(…), …
 """
 
 import io
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -24,22 +24,6 @@ from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_o
 
 Text = tuple[str, str]
 """A text's document and system."""
-
-
-def shown_texts(
-    output: Output,
-    shards: Sequence[Shard],
-    chosen: Collection[Text],
-    selections: Sequence[str],
-    ratings: ByText,
-    prompts: RunPrompts,
-) -> list[PageText]:
-    """The chosen texts, which these shards have, in the order of the corpus."""
-    wanted, texts = set(chosen), list[PageText]()
-    selected = {name: set(_selected(output, name, wanted)) for name in selections}
-    for shard in shards:
-        texts += shown_in(output, shard, wanted, selected, ratings, prompts)
-    return texts
 
 
 def shown_in(
@@ -90,9 +74,8 @@ def shown_in(
             if text in wanted:
                 names = frozenset(name for name, some in selected.items() if text in some)
                 evidence = [evidence_on(verdict, case, candidate) for verdict in verdicts[text]]
-                yield PageText(
-                    case.document, candidate, scores[text], names, evidence, critiques[text]
-                )
+                more = names, evidence, critiques[text]
+                yield PageText(case.document, candidate, scores[text], *more)
 
 
 def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
@@ -107,7 +90,7 @@ def evidence_of(kind: str, judged: JudgedCandidate) -> Evidence:
     return Evidence(verdict.judge, verdict.axis, section=section)
 
 
-def _selected(output: Output, name: str, wanted: Collection[Text]) -> Iterator[Text]:
+def selected_of(output: Output, name: str, wanted: Collection[Text]) -> Iterator[Text]:
     stream = output.place.open(f"selected/{name}.jsonl")
     with stream, io.BufferedReader(stream, PIECE) as lines:  # type: ignore[type-var]
         for line in lines:

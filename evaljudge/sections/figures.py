@@ -183,6 +183,13 @@ class Rows(list[R]):
         return f"{table}<p>and {more:,} more rows</p>" if more else table
 
 
+class InLines:
+    """A notebook shows it as Python does."""
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
 def html_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     lines = [[f"<th>{escape(one_line(head))}</th>" for head in heads]]
     lines += [[f"<td>{escape(one_line(cell))}</td>" for cell in row] for row in rows]

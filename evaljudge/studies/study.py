@@ -38,6 +38,7 @@ from evaljudge.runs.pipeline import run
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.runs.watching import Watcher
 from evaljudge.sections import Section
+from evaljudge.sections.figures import InLines
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Output, Place
 from evaljudge.studies.columns import Columns
@@ -77,12 +78,15 @@ class StudyRun:
     pack: str = ""  # its pack of prompts, where there are several
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(InLines):
     out: str
     outcomes: Sequence[Outcome]
     sections: Sequence[Section]
     lead: Sequence[str]
+
+    def __repr__(self) -> str:
+        return self.text.rstrip()
 
     @property
     def text(self) -> str:
@@ -141,6 +145,7 @@ def run_study(
 def plan_study(
     given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None
 ) -> list[tuple[str, Plan]]:
+    """The plan of each of its runs, with the run's label."""
     with known_briefs() as written:
         return [
             (study_run.label, make_plan(make_job(study_run.config, engines), written))
@@ -254,9 +259,8 @@ def expand(entries: Sequence[Entry]) -> JudgesSpec:
         where = f"study.judges.{number}"
         for name, settings in _points(entry, where):
             if name in judges:
-                raise UserError(
-                    f"{where}: two settings are named {name!r}: give one of them a `name`"
-                )
+                twice = f"two settings are named {name!r}: give one of them a `name`"
+                raise UserError(f"{where}: {twice}")
             judges[name] = settings
     return judges
 

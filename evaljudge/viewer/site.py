@@ -12,6 +12,7 @@ trend([(scored_run("runs/may"), findings), …])  ->  [Section("Trend", …)]
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from evaljudge.analysis.run_scores import (
     selections,
     signatures,
 )
+from evaljudge.analysis.settings_differences import settings_differences, values_of
 from evaljudge.analysis.telling import disagreement
 from evaljudge.decisions.systems import RankedSystem
 from evaljudge.records import ANY_AXIS, Case
@@ -47,8 +49,13 @@ from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response,
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_SETTINGS = 3  # that are named
 KEPT = 64  # shards whose cases stay in memory
 MOST_ROWS = 500  # in one request
+
+
+def judge_of(scorer: str) -> str:
+    return re.split("[.#]", scorer.removeprefix("judges."))[0]
 
 
 class RunIndex(RunScores):
@@ -124,23 +131,29 @@ class RunIndex(RunScores):
     def comparison(self) -> dict[str, Any]:
         """How many texts both runs have; for each scorer and axis, on how many of them the scores
         differ, None where the other run lacks it; the selections of both, by their rules; and the
-        scorers that are made otherwise in the other run, by their signatures."""
+        scorers whose signatures differ, with the settings that do."""
         if (other := self.other) is None:
             return {}
-        rules = {
-            name: about_selection(self.run, name)["rule"]
-            == about_selection(other.run, name)["rule"]
-            for name in sorted(set(self.selections) & set(other.selections))
-        }
+        shared = sorted(set(self.selections) & set(other.selections))
+        both = ([about_selection(r, n)["rule"] for r in (self.run, other.run)] for n in shared)
+        rules = {name: mine == theirs for name, (mine, theirs) in zip(shared, both, strict=True)}
         mine, theirs = signatures(self.run), signatures(other.run)
+        settings = settings_differences(self.run, other.run)
+        more = f"see `evaljudge diff {quote(self.run.out)} {quote(other.run.out)}`"
+
+        def changed(scorer: str) -> str:
+            apart = {judge_of(name) for name in (*mine, *theirs)} - {judge_of(scorer)}
+            rows = [row for row in settings if not row["key"].startswith("metrics.")]
+            own = [row for row in rows if judge_of(row["key"]) not in apart]
+            said = (f"{row['key']} ({' → '.join(values_of(row))})" for row in own[:MOST_SETTINGS])
+            return "; ".join([*map(one_line, said), more])
+
         return {
             "texts": self.shared_texts,
-            "differ": [
-                self._differing(key) if key in other.scores else None for key in self.scales
-            ],
+            "differ": [self._differing(k) if k in other.scores else None for k in self.scales],
             "shared": [name for name, is_same in rules.items() if is_same],
             "changed": [name for name, is_same in rules.items() if not is_same],
-            "otherwise": [n for n in mine if n in theirs and mine[n] != theirs[n]],
+            "otherwise": {n: changed(n) for n in mine if n in theirs and mine[n] != theirs[n]},
         }
 
     def _theirs(self, key: Key) -> NDArray[Any]:

@@ -8,6 +8,7 @@ import pytest
 from evaljudge.agreement.rated import Grid
 from evaljudge.analysis.tables import SystemMean, Tables
 from evaljudge.analysis.telling import BINS, edges, spreads
+from evaljudge.records import Candidate, Case, Document, Score
 from tests.frames import frame, rows
 
 TABLE = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 3.0], [4.0, 4.0]])
@@ -52,6 +53,24 @@ def test_rankings_and_samples():
     assert before.low is not None and after.low is not None and after.high is not None
     assert after.mean - after.low == pytest.approx((before.mean - before.low) / 10)
     assert after.mean - after.low == pytest.approx(after.high - after.mean)
+
+
+def test_a_system_without_scores_is_named_with_the_reason_of_its_first_text():
+    texts = Candidate("A", "a"), Candidate("B", "b"), Candidate("C", "c")
+    parts = [Tables([("judge", "fluency")]), Tables([("judge", "fluency")])]
+    lacking = [{"B": "too long", "C": "empty text"}, {"B": "empty text"}]
+    for number, (tables, why) in enumerate(zip(parts, lacking, strict=True)):
+        values = {t.system: None if t.system in why else 1.0 + number for t in texts}
+        scores = {
+            (s, "judge", "fluency"): Score("d", s, "judge", "fluency", v, why.get(s, ""), "")
+            for s, v in values.items()
+        }
+        tables.add(Case(Document(f"d{number}", "source"), texts), scores)
+    whole = parts[0]
+    whole += parts[1]
+    (row,) = rows("systems", frame(grid=whole.as_grid(), tables=whole))
+    assert [system.system for system in row.systems] == ["C", "A"]
+    assert row.unscored == [("B", "too long")]
 
 
 def test_people_stay_where_every_text_is_rated_though_some_were_drawn_for_it():

@@ -124,6 +124,17 @@ def run(tmp_path, monkeypatch):
     return run
 
 
+def test_a_fault_in_a_script_says_where_it_was_raised(tmp_path):
+    """Its judge is not to blame, nor is the library that noticed."""
+    source = "import json\n\ndef writes(replies):\n    return json.loads(replies[7])\n"
+    made: dict[str, Any] = {}
+    exec(compile(source, str(tmp_path / "script.py"), "exec"), made)
+    for replies, fault in (([], "IndexError: list index"), ("{" * 8, "JSONDecodeError")):
+        said = rf"`verdicts` fails at script\.py:4: {fault}"
+        with pytest.raises(UserError, match=said), own_code(Sound(), "verdicts"):
+            made["writes"](replies)
+
+
 def test_a_sound_judge_passes(run):
     assert run(Sound()) == 6 * CASES
 

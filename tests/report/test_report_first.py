@@ -10,9 +10,11 @@ from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
+from evaljudge.metrics import known_metrics
 from evaljudge.records import HUMAN
 from evaljudge.report import coverage_text, page, pictures, summary
 from evaljudge.report.first import (
+    NOT_RANKED,
     AxisAnswer,
     answers,
     card_lines,
@@ -20,10 +22,12 @@ from evaljudge.report.first import (
     headlines,
     leading,
     missing,
+    over_axes,
     warnings_line,
 )
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened
+from tests.frames import replaced
 from tests.report.findings import agreement, made, standing
 
 SYSTEMS = ["north", "south", "east"]
@@ -180,7 +184,48 @@ def test_a_combination_stands_for_the_judges():
 def test_a_length_does_not_lead_a_run_without_ratings():
     rows = [ranked("words", DISTINCT, "*"), ranked("rouge1", DISTINCT, "*")]
     assert [one.ranking.scorer for one in headlines(made(systems=rows, agreement=[]))] == ["rouge1"]
-    assert headlines(made(systems=rows[:1], agreement=[]))[0].ranking.scorer == "words"
+
+
+@pytest.mark.parametrize("rated", [0, 1600])
+@pytest.mark.parametrize("scorer", ["words", "compression", "long", "estime"])
+def test_nothing_is_best_by_what_is_no_quality(scorer, rated):
+    long, fewer = (known_metrics()[name].about for name in ("words", "estime"))
+    meanings = {"long": long, "estime": fewer}  # a baseline under a name of the configuration
+    rows = [spearman(0.5, 0.4, 0.6), replace(spearman(0.9, 0.8, 0.95), scorer=scorer)]
+    lone = [ranked(scorer, DISTINCT, "*")]
+    found = made(systems=lone, meanings=meanings, rated=rated, agreement=rows[1:] * bool(rated))
+    assert answers(found) == []
+    for text in (page(found), summary(found, "out").text):
+        assert NOT_RANKED in text
+        assert "north is" not in text and "north has" not in text and "Worst texts" not in text
+    both = made(systems=[*lone, ranked("synthetic", DISTINCT, "*")], meanings=meanings)
+    assert [one.scorer for one in answers(replaced(both, agreement=rows))] == ["synthetic"]
+
+
+def test_a_system_without_scores_has_a_line_that_says_why():
+    row = replace(ranked("synthetic", DISTINCT), unscored=[("west", "empty text")])
+    found = made(systems=[row])
+    (answer,) = answers(found)
+    assert [(dot["system"], dot["at"] is None) for dot in answer.dots] == [
+        ("north", False), ("south", False), ("east", False), ("west", True),
+    ]  # fmt: skip
+    assert answer.hidden == 0
+    assert '<text class="tick" y="14">no scores (first text: empty text)</text>' in page(found)
+    assert "west: no scores (first text: empty text)." in summary(found, "out").text
+
+
+def test_over_all_axes_there_is_a_mean_rank_of_the_systems_that_all_have():
+    tied = ranked("synthetic", [[4.0, 4.0, 1.0, 9.0]] * 8, "tone", [*SYSTEMS, "west"])
+    turned = ranked("synthetic", DISTINCT, "style", SYSTEMS[::-1])
+    found = made(systems=[ranked("synthetic", DISTINCT), tied, turned])
+    # north 1, 1.5 and 3; south 2, 1.5 and 2; east 3, 3 and 1
+    said = "over 3 axes (1: best mean on each; not tested): north 1.83, south 1.83, east 2.33."
+    assert over_axes(found) == f"Mean rank {said}"
+    for text in (page(found), summary(found, "out").text):
+        assert said in text
+    assert over_axes(made(systems=[ranked("synthetic", DISTINCT)])) == ""
+    alone = ranked("synthetic", [[3.0]] * 8, "tone", ["west"])
+    assert over_axes(made(systems=[ranked("synthetic", DISTINCT), alone])) == ""
 
 
 def test_long_names_are_cut_in_the_middle():

@@ -58,7 +58,7 @@ def test_without_ratings_or_scorers(findings, with_statistics):
     said = agreement_text(replaced(findings, agreement=[], rated=0))
     assert said == "There are no human ratings: nothing to agree with.\n"
     said = agreement_text(replaced(with_statistics, agreement=[], significance=[], labels=[]))
-    assert said.startswith("Candidates are rated, but no scorer")
+    assert said.startswith("Texts are rated, but no scorer")
     assert "\n\nAxes among themselves" in said and "\n\nHow far people agree" in said
     assert "Highest agreement" not in said and "alpha" not in said
 

@@ -25,7 +25,7 @@ from evaljudge.runs.outcome import open_run
 from evaljudge.storage import Output
 from tests import build
 
-PAGE = Path(__file__).parents[2] / "docs/python.md"
+PAGE = Path(__file__).parents[2] / "docs/columns.md"
 JUDGES: dict[str, Any] = {
     "synthetic": {"levels": 3},
     "entities": {},
@@ -247,7 +247,7 @@ def flat(name: str, of: pa.DataType) -> Iterator[tuple[str, str]]:
 
 def documented(heading: str) -> list[tuple[str, str]]:
     """The columns of the first table under a heading, with those that a type of the page has."""
-    _, _, below = PAGE.read_text().partition(f"\n### {heading}\n")
+    _, _, below = PAGE.read_text().partition(f"\n## {heading}\n")
     rows = re.findall(r"^\| (`.+?) \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
     columns = [(name, of) for cell, of in rows for name in re.findall("`(.+?)`", cell)]
     return [

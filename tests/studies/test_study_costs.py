@@ -1,6 +1,7 @@
 """A study's table of scores and cost, by the scripted model: one row for each setting."""
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ def costs(folder: Path, *, apart: bool, rated: bool = True) -> list[dict[str, An
         "view": 1,
     }
     made = run_study(config | {"coverage_floor": 0}, engines=ScriptedEngines())
+    assert (
+        repr(made) == made.text.rstrip()
+        and made._repr_html_() == f"<pre>{escape(made.text.rstrip())}</pre>"
+    )
     assert "Scores and cost" in made.text
     found: list[dict[str, Any]] = json.loads((folder / "out/study.json").read_text())[
         "Scores and cost"

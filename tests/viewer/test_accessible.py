@@ -78,9 +78,22 @@ def test_everything_is_reached_by_the_keyboard(link, browser):
                 "([t, is]) => (document.querySelector('#text-name').textContent === t) === is",
                 arg=[title, is_same],
             )
+        whole = page.title()
+        system = page.locator("#list tbody td.system").first.text_content()
+        assert whole.startswith(f"{name} · {system} – ") and whole.endswith("evaljudge report")
         page.keyboard.press("Escape")
         page.wait_for_selector("dialog:not([open])", state="attached")
         assert focused(page) == name
+        assert page.title() == whole.removeprefix(f"{name} · {system} – ")
+        page.locator("#list tbody a").nth(2).click()  # and after a reload, which forgets the focus
+        page.wait_for_selector("dialog[open] .judged")
+        again = page.text_content("#text-name").split(" · ")
+        page.reload()
+        page.wait_for_selector("dialog[open] .judged")
+        page.keyboard.press("Escape")
+        row = page.locator("#list tbody tr:has(a:focus)")
+        assert page.title() == whole.removeprefix(f"{name} · {system} – ")
+        assert [row.locator("a").text_content(), row.locator(".system").text_content()] == again
         page.focus("#more")
         page.keyboard.press("Enter")
         page.locator("#list tbody tr").nth(50).wait_for()

@@ -35,7 +35,7 @@ def test_the_same_run_differs_in_nothing(first):
     index = RunIndex(run, RunIndex(run))
     assert index.comparison == {
         "texts": 120, "differ": [0] * len(index.scales), "shared": ["fair", "good"], "changed": [],
-        "otherwise": [],
+        "otherwise": {},
     }  # fmt: skip
 
 
@@ -54,8 +54,10 @@ def test_a_rule_that_differs_is_not_compared(first, tmp_path):
 def test_scorers_made_otherwise_and_runs_without_a_common_text(first, tmp_path):
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
     index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
-    assert "geval" in index.comparison["otherwise"]
-    assert "words" not in index.comparison["otherwise"]
+    otherwise = index.comparison["otherwise"]
+    see = f"see `evaljudge diff {first.out} {other.out}`"
+    assert otherwise["geval"] == f"judges.geval.samples (0 → 8); {see}"
+    assert "words" not in otherwise
     other = make_run(tmp_path, "elsewhere", more=" Elsewhere", judges={}, select=[])
     with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
         made_site(ViewOptions(first.out, beside=other.out))
