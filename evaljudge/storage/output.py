@@ -34,7 +34,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.records import Brief, Case, Critique, Document, Score, Verdict
@@ -57,9 +60,6 @@ from evaljudge.storage.files import (
 from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json, sealed_object
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
@@ -339,7 +339,7 @@ class Output(RunFiles):
         rows = self.case_table(shard, ["doc_id", *nested]).to_pylist()
         return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
-    def case_table(self, shard: Shard, columns: list[str]) -> "pa.Table":
+    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
         """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
@@ -413,9 +413,6 @@ class Output(RunFiles):
         return [shard for shard in shards if f"{shard.number}" in numbers]
 
     def _scored_in(self, name: str) -> list[str]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         with self._reading(name):
             try:
                 metadata = pq.read_metadata(pa.BufferReader(self._read(name)))
@@ -423,7 +420,7 @@ class Output(RunFiles):
                 raise Unsound(f"cannot be read ({first_words(error)})") from None
         return parts_of(metadata)
 
-    def score_table(self, shard: Shard, columns: list[str] | None = None) -> "pa.Table":
+    def score_table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """The shard's scores as they are stored; `columns`: others than all but signatures."""
         few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         return self.table(self.scores_file(shard), columns or few, part=f"{shard.number}")
