@@ -79,7 +79,6 @@ def signatures(run: ScoredRun) -> dict[str, str]:
 
 
 def selections(run: ScoredRun) -> list[str]:
-    """The selections that the last report wrote."""
     files = run.about.get(DERIVED, ())
     matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
     return [match[1] for match in matches if match]
@@ -163,7 +162,6 @@ class ShardScores:
 
 
 def rows_by_scale(scores: Any) -> dict[Key, NDArray[np.intp]]:
-    """The rows of each scorer and axis in a table of scores."""
     scales = pc.binary_join_element_wise(scores["scorer"], scores["axis"], "\0")
     coded = scales.combine_chunks().dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)

@@ -130,8 +130,6 @@ class Common(ModelAround):
     The steps of `geval` are written from an axis' name and description alone: they are asked once,
     kept with the briefs, and served to every other document, run and worker. Where two workers ask
     at the same moment, the answer that was kept first is everybody's.
-
-        briefs/common/4e1d….json   {"text": "1. Read the …", "finish": "stop", "prompt": "…"}
     """
 
     def __init__(self, model: Model, find: Find, keep: Keep, name: Name) -> None:

@@ -77,10 +77,7 @@ threads would only take turns, which costs 40% more processor time."""
 
 
 def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[S]:
-    """The results in the order of the items: at most `at_once` are worked on, or wait, at a time.
-
-    For many small reads and writes, which take their time one after the other.
-    """
+    """The results in the order of the items; at most `at_once` are worked on, or wait."""
     begun: deque[Future[S]] = deque()
     with ThreadPoolExecutor(at_once) as pool:
         for item in items:
@@ -196,7 +193,6 @@ class Output(RunFiles):
         return set[int]().union(*map(self.marked, self.folders(stage)))
 
     def marked(self, folder: str) -> set[int]:
-        """The numbers of the shards that have a marker in this folder."""
         place, at = self._where(self.bundle(marker(folder, 0)).rpartition("/")[0])
         matches = map(_MARKER.fullmatch, place.entries(at))
         return {int(name[1]) for name in matches if name and name[2] == "zip"}
@@ -482,11 +478,8 @@ class Output(RunFiles):
         return names
 
     def reusable_briefs(self, judge: str) -> list[str]:
-        """The files where a shard may find briefs besides its own.
-
-        These are the files of other runs, and of this run those of shards that were cut before it
-        was last extended.
-        """
+        """The files where a shard may find briefs besides its own: those of other runs, and of
+        shards that were cut before this run was last extended."""
         cuts = (self.listing() or {}).get("cuts", [0])
         return [
             name
@@ -559,6 +552,5 @@ def common_file(name: str) -> str:
 
 
 def judge_kinds(run: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of each of a run's judges, by its name."""
     judges = run["fingerprint"]["judges"]
     return {name: asked.get("judge", name) for name, asked in judges.items()}

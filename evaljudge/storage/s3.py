@@ -28,7 +28,6 @@ NOT_BUILT = {405, 501}
 
 
 def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
-    """The filesystem of a bucket, and the path in it."""
     path = path_in(uri, "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     bucket = path.partition("/")[0]
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
