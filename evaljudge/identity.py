@@ -110,7 +110,6 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
 
 
 def asking(judge: Judge) -> dict[str, Any]:
-    """What of a judge changes an ask."""
     return {"version": judge.version} | _asking(judge)
 
 

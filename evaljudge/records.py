@@ -76,7 +76,6 @@ class Case:
 
     @property
     def whole_size(self) -> int:
-        """The bytes of all its texts."""
         document = self.document
         others = (document.source, document.context or "", *document.references)
         return sum(map(in_bytes, (*others, *(c.text for c in self.candidates))))

@@ -211,7 +211,6 @@ def _complaint(
 
 
 def _model_at(kind: Any, path: Sequence[int | str]) -> type[Settings] | None:
-    """The settings at this path; None where none are there."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
         inner = [k for k in leaves(field.annotation if field else kind) if is_settings(k)]

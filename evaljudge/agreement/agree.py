@@ -85,8 +85,6 @@ def agreements(
 ) -> list[Agreement]:  # fmt: skip
     """One result per level and coefficient, from one row per rated candidate, in any order.
 
-    Without accuracy among the coefficients it is quicker: no two candidates are compared.
-
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
     (agreed,) = comparisons(
@@ -101,11 +99,7 @@ def comparisons(
     compared: Sequence[Two], *,
     coefficients: Sequence[Coefficient] = COEFFICIENTS, seed: int = 0,
 ) -> list[list[Agreement]]:  # fmt: skip
-    """The agreements of each two columns, scores and ratings, as if found one by one.
-
-    What is known of a column is shared by all comparisons of the same candidates, so that many take
-    little longer than one.
-    """
+    """The agreements of each two columns, scores and ratings, as if found one by one."""
     found = estimates(documents, systems, columns, compared, LEVELS, coefficients, seed)
     by_place = {place: list(map(_agreement, of_place)) for place, of_place in found}
     return [by_place[place] for place in range(len(compared))]

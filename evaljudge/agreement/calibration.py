@@ -131,10 +131,7 @@ def fit_isotonic(scores: ArrayLike, ratings: ArrayLike) -> Isotonic:
 def cross_fitted(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *, folds: int = 5, seed: int = 0
 ) -> CrossFitted | None:
-    """Maps fitted in folds, from one row per candidate, NaN where unscored or unrated.
-
-    As many folds as documents with a pair, where those are fewer; None where fewer than two.
-    """
+    """Maps fitted in folds, from one row per candidate, NaN where unscored or unrated."""
     rows = folded(documents, scores, ratings, folds, seed, DIVISIONS)
     return None if rows is None else _cross_fitted(rows)
 
@@ -227,10 +224,7 @@ def precise(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     good: float, target: float, folds: int = 5, resamples: int = 1000, seed: int = 0,
 ) -> Precise | None:  # fmt: skip
-    """The threshold from one row per candidate, NaN where unscored or unrated.
-
-    None where fewer than two documents have a pair.
-    """
+    """The threshold from one row per candidate, NaN where unscored or unrated."""
     rows = folded(documents, scores, ratings, folds, seed)
     if rows is None:
         return None

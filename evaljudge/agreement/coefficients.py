@@ -36,7 +36,6 @@ COUNT = 4
 
 
 def correlations(x: Floats, y: Floats) -> Floats:
-    """The coefficients of one list of pairs."""
     if x.size >= WIDE:
         return _sorted(x, y)
     return _compared(np.stack([x[None], y[None]]), [(0, 1)])[0, :, 0]

@@ -176,10 +176,7 @@ def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidence
 
 
 def _meetings(unit: Codes, codes: Codes, times: Codes) -> Codes:
-    """Every two different values of one unit: the unit, both codes, and how often they meet.
-
-    From each unit's distinct values, the units one after another.
-    """
+    """Every two different values of one unit: the unit, both codes, and how often they meet."""
     pairs = [np.empty((4, 0), np.intp)]
     for apart in range(1, np.bincount(unit).max()):
         left = np.flatnonzero(unit[apart:] == unit[:-apart])

@@ -107,7 +107,6 @@ def groups_of(documents: int) -> Codes:
 def table_of(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike
 ) -> PairTable:
-    """The table of a single comparison."""
     ((_, table),) = tables(documents, systems, [scores, human], [(0, 1)])
     return table
 

@@ -61,7 +61,6 @@ class Rated:
 
     @property
     def code_of(self) -> Mapping[str, int]:
-        """The code of each document, by its name."""
         return dict(zip(self.doc_ids.tolist(), self.documents.tolist(), strict=True))
 
     @property
@@ -69,7 +68,6 @@ class Rated:
         return np.array([system for _, system in self.texts], dtype=object)
 
     def on(self, axes: Sequence[str]) -> "Rated":
-        """The ratings with these human axes alone."""
         human = {axis: column for axis, column in self.human.items() if axis in axes}
         raters = {axis: ratings for axis, ratings in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)

@@ -92,10 +92,7 @@ def against_best(
     documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
     level: Level, coefficient: Correlation = "spearman", seed: int = 0,
 ) -> Standing | None:  # fmt: skip
-    """The best scorer, and every other one compared with it on the candidates both scored.
-
-    None where no scorer has a correlation.
-    """
+    """The best scorer, and every other one compared with it on the candidates both scored."""
     names = dict(enumerate(scores))
     ratings = len(names)
     compared: list[tuple[int, ...]] = [(place, ratings) for place in names]

@@ -67,7 +67,6 @@ class FamilyPairs:
 
     @property
     def documents(self) -> int:
-        """The number of documents with a pair of the family."""
         return int(np.isfinite(self.won_by_own).any(axis=1).sum())
 
     @property

@@ -65,7 +65,6 @@ class Noticed:
             self.first.setdefault((kind, looks), f"{where}: {quote}" if quote else where)
 
     def __iadd__(self, other: "Noticed") -> Self:
-        """Add what lies in later shards."""
         self.seen.update(other.seen)
         self.found.update(other.found)
         self.first = other.first | self.first
@@ -92,10 +91,7 @@ class Noticed:
 
 
 def addresses(text: str, source: str | None = None) -> dict[Looks, str]:
-    """The words by which a text seems to address the judge, quoted, and characters that hide words.
-
-    `source`: of the document that a candidate is of.
-    """
+    """Words by which a text seems to address the judge, quoted, and characters that hide words."""
     lower, found = text.lower(), dict[Looks, str]()
     for sign in signs():
         if sign.looks in found or (sign.only_in_candidates and source is None):

@@ -52,10 +52,7 @@ def calibrate_shards(
     wanted: Mapping[str, Sequence[str]], seed: int, further: Further
 ) -> "tuple[list[Fit], list[str]]":
     """Adds the calibrated scores to the score files and the tables of shards that are scored; gives
-    the fits, and warnings.
-
-    `wanted`: the scorers to be calibrated, and the axes of each.
-    """
+    the fits, and warnings."""
     rated = further.tables.as_rated()
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():

@@ -129,7 +129,6 @@ class Accounts:
                 parts[stage, judge, axis] += Tokens(**tokens)
 
     def __iadd__(self, other: "Accounts") -> Self:
-        """Add what receipts of later shards say."""
         _add(self._tokens, other._tokens)
         _add(self._by_block, other._by_block)
         for judge, masses in other._masses.items():

@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Key, Text
@@ -78,7 +79,6 @@ def signatures(run: ScoredRun) -> dict[str, str]:
 
 
 def selections(run: ScoredRun) -> list[str]:
-    """The selections that the last report wrote."""
     files = run.about.get(DERIVED, ())
     matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
     return [match[1] for match in matches if match]
@@ -129,8 +129,6 @@ class ShardScores:
     """
 
     def __init__(self, output: Output, shard: Shard, *, with_bodies: bool = False) -> None:
-        import pyarrow.compute as pc
-
         cases = output.case_table(shard, ["doc_id", "candidates"])
         lists = cases["candidates"].combine_chunks()
         doc_ids = cases["doc_id"].combine_chunks().take(pc.list_parent_indices(lists))
@@ -164,9 +162,6 @@ class ShardScores:
 
 
 def rows_by_scale(scores: Any) -> dict[Key, NDArray[np.intp]]:
-    """The rows of each scorer and axis in a table of scores."""
-    import pyarrow.compute as pc
-
     scales = pc.binary_join_element_wise(scores["scorer"], scores["axis"], "\0")
     coded = scales.combine_chunks().dictionary_encode()
     codes = coded.indices.to_numpy(zero_copy_only=False)

@@ -15,7 +15,6 @@ from functools import cache, cached_property, partial
 from importlib import import_module
 from types import NoneType, UnionType
 from typing import (
-    TYPE_CHECKING,
     Any,
     Literal,
     TypeAlias,
@@ -27,6 +26,7 @@ from typing import (
 )
 
 import numpy as np
+import pyarrow as pa
 from pydantic_core import from_json
 
 from evaljudge.analysis.ratings import ByText, RatedText, kept_ratings
@@ -40,22 +40,19 @@ from evaljudge.storage import Output, Shard, Stage
 from evaljudge.storage.tables import schema_of
 from evaljudge.text import counted, listed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 RATINGS, DETAIL = "ratings", "detail"
 EVIDENCE, CONTENT = "evidence", "content"
 NAMED = 3
 ReadJson = Callable[[Sequence[Any]], Sequence[Mapping[str, Any]]]
 """Reads the JSON that a judge keeps: a row each."""
-ShardTables: TypeAlias = "tuple[pa.Schema, Iterator[pa.Table]]"
+ShardTables: TypeAlias = tuple[pa.Schema, Iterator[pa.Table]]
 """The columns, and a table with them for each shard."""
 
 
 @dataclass(frozen=True)
 class Details:
     read: ReadJson | None  # None: the JSON text itself is the one column
-    types: "Mapping[str, pa.DataType]"
+    types: Mapping[str, pa.DataType]
 
 
 @dataclass(frozen=True)
@@ -66,15 +63,13 @@ class RunTables:
     judges: Mapping[str, str]
 
     def scores(self, columns: Sequence[str] | None) -> ShardTables:
-        import pyarrow as pa
-
         ends = [pa.field(name, pa.float64()) for name in ("low", "high")]
         ratings = pa.field(RATINGS, pa.map_(pa.string(), pa.float64()))
         whole = _signed(pa.schema([*schema_of(Score), *ends, ratings]))
         schema = _chosen(whole, columns)
         return schema, self._each(partial(self._scores, schema), self._scored)
 
-    def wide_scores(self, *, with_texts: bool) -> "Iterator[pa.Table]":
+    def wide_scores(self, *, with_texts: bool) -> Iterator[pa.Table]:
         """A row for each candidate, with a column for each scorer and axis and for people's;
         `with_texts`: with the reasons for missing scores, the text and its source, too."""
         further = kept_ratings(self.output).texts
@@ -84,7 +79,7 @@ class RunTables:
         details = details_of(self._kind(judge), "verdict_columns")
         schema = _chosen(_with_details(schema_of(Verdict), EVIDENCE, details), columns)
 
-        def read(shard: Shard) -> "pa.Table":
+        def read(shard: Shard) -> pa.Table:
             return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
 
         return schema, self._each(read, self._committed("judge", self.output.of_judge(judge)))
@@ -94,7 +89,7 @@ class RunTables:
         details = details_of(kind, "brief_columns")
         schema = _chosen(_signed(_with_details(schema_of(Brief), CONTENT, details)), columns)
 
-        def read(shard: Shard) -> "pa.Table":
+        def read(shard: Shard) -> pa.Table:
             file = f"briefs/{kind}/{mine.brief_file(shard)}"
             return self._detailed(file, CONTENT, schema, details)
 
@@ -120,11 +115,11 @@ class RunTables:
         return [s for s in self.output.shards() if self._is_done or s.number in there]
 
     def _each(
-        self, read: "Callable[[Shard], pa.Table]", shards: Sequence[Shard]
-    ) -> "Iterator[pa.Table]":
+        self, read: Callable[[Shard], pa.Table], shards: Sequence[Shard]
+    ) -> Iterator[pa.Table]:
         damaged = list[Damaged]()
 
-        def tried(shard: Shard) -> "pa.Table | Damaged":
+        def tried(shard: Shard) -> pa.Table | Damaged:
             try:
                 return read(shard)
             except Damaged as error:
@@ -138,9 +133,7 @@ class RunTables:
         if damaged:
             warnings.warn(_left_out(self.output, damaged), stacklevel=2)
 
-    def _scores(self, schema: "pa.Schema", shard: Shard) -> "pa.Table":
-        import pyarrow as pa
-
+    def _scores(self, schema: pa.Schema, shard: Shard) -> pa.Table:
         needed = {*schema.names, "doc_id", "system"} - {RATINGS}
         table = self.output.score_table(shard, list(needed))
         if RATINGS in schema.names:
@@ -150,9 +143,7 @@ class RunTables:
             table = table.append_column(RATINGS, human)
         return _shaped(table, schema)
 
-    def _wide(self, with_texts: bool, further: ByText, shard: Shard) -> "pa.Table":
-        import pyarrow as pa
-
+    def _wide(self, with_texts: bool, further: ByText, shard: Shard) -> pa.Table:
         read = ShardScores(self.output, shard, with_bodies=with_texts)
         columns = {scale_name(*key): values for key, values in read.scores.items()}
         columns |= {f"{HUMAN}.{axis}": values.copy() for axis, values in read.human.items()}
@@ -177,10 +168,8 @@ class RunTables:
         return table
 
     def _detailed(
-        self, file: str, json_column: str, schema: "pa.Schema", details: Details
-    ) -> "pa.Table":
-        import pyarrow as pa
-
+        self, file: str, json_column: str, schema: pa.Schema, details: Details
+    ) -> pa.Table:
         wanted = [name for name in schema.names if name in details.types]
         plain = [name for name in schema.names if name not in details.types]
         table = self.output.table(file, [*plain, *([json_column] if wanted or not plain else [])])
@@ -201,27 +190,21 @@ def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
 # schemas
 
 
-def _signed(schema: "pa.Schema") -> "pa.Schema":
+def _signed(schema: pa.Schema) -> pa.Schema:
     """Signatures are long, and few: each is kept once."""
-    import pyarrow as pa
-
     at = schema.get_field_index("signature")
     return schema.set(at, pa.field("signature", pa.dictionary(pa.int32(), pa.string())))
 
 
-def _with_details(schema: "pa.Schema", json_column: str, details: Details) -> "pa.Schema":
+def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.Schema:
     """The judge's own columns stand in place of the one with JSON."""
-    import pyarrow as pa
-
     details_fields = [pa.field(name, type_) for name, type_ in details.types.items()]
     at = schema.get_field_index(json_column)
     fields = list(schema)
     return pa.schema([*fields[:at], *details_fields, *fields[at + 1 :]])
 
 
-def _chosen(schema: "pa.Schema", columns: Sequence[str] | None) -> "pa.Schema":
-    import pyarrow as pa
-
+def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     names = schema.names if columns is None else listed(columns)
     for name in names:
         if name not in schema.names:
@@ -239,8 +222,6 @@ def _details(place: str) -> Details:
     """The reader named by `module:function`, or `module:TypedDict` where the columns are the JSON's
     keys (some may be missing). Without one the column `detail` has the JSON text. A function that
     reads one verdict's evidence as a dataclass has the dataclass's fields as columns."""
-    import pyarrow as pa
-
     if not place:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
@@ -269,11 +250,9 @@ def _column(value: Any) -> Any:
     return [_column(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def arrow_type(hint: Any) -> "pa.DataType":
+def arrow_type(hint: Any) -> pa.DataType:
     """list[str] -> list<string>; Mapping[str, float] -> map<string, double>; a TypedDict or a
     dataclass -> a struct; float | None, or float | Failed -> double."""
-    import pyarrow as pa
-
     plain = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
     if hint in plain:
         return plain[hint]
@@ -304,11 +283,10 @@ def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, 
     return [next(rows) if json_text else None for json_text in kept]
 
 
-def _shaped(table: "pa.Table", schema: "pa.Schema") -> "pa.Table":
+def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with exactly these columns; what is not stored is null."""
-    import pyarrow as pa
 
-    def column(field: "pa.Field") -> "pa.ChunkedArray":
+    def column(field: pa.Field) -> pa.ChunkedArray:
         if field.name not in table.column_names:
             return pa.nulls(table.num_rows, field.type)
         stored = table[field.name]

@@ -48,7 +48,6 @@ class Scored:
     """Shards of which it is not known what preparing them cost."""
 
     def __iadd__(self, other: "Scored") -> Self:
-        """Add what lies in later shards."""
         self.tables += other.tables
         for judge, collector in other.collected.items():
             self.collected[judge] += collector

@@ -69,10 +69,7 @@ class Problems(list[Problem]):
 def jobs_of(
     config: Config, runs: Sequence[Config], engines: Engines, problems: Problems
 ) -> list[Job]:
-    """The jobs of the runs that `config` names, those with mistakes left out.
-
-    All but the corpus is looked at, whose problems `problems_of_corpus` finds.
-    """
+    """The jobs of the runs that `config` names, those with mistakes left out."""
     seen, jobs = cast("Engines", _EnginesLookedAt(engines, problems)), list[Job]()
     for out in dict.fromkeys(run.out for run in runs):
         with problems.looking_at("out"):

@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.settings import as_path
 from evaljudge.storage import Place
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FOLDER = "corpus"
 _ROWS = "rows-"
@@ -116,9 +116,6 @@ def _plain(value: Any) -> Any:
 
 
 def _as_parquet(table: Any, argument: str) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     stream = io.BytesIO()
     try:
         pq.write_table(_as_arrow(table), stream)
@@ -135,9 +132,7 @@ def _pairs_as_json(cell: Any) -> Any:
     return json.dumps(dict(cell), default=float) if is_pairs else cell
 
 
-def _as_arrow(table: Any) -> "pa.Table":
-    import pyarrow as pa
-
+def _as_arrow(table: Any) -> pa.Table:
     if hasattr(table, "iloc") and "ratings" in table:  # the pairs that pandas makes of Arrow's map
         table = table.assign(ratings=table["ratings"].map(_pairs_as_json))
     has_arrow = hasattr(table, "iloc") or hasattr(table, "__arrow_c_stream__")

@@ -27,6 +27,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
     DOTTED,
@@ -239,9 +242,6 @@ def read_parquet(
     wanted: Collection[str] = GENERIC,
     columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     def holds_numbers(kind: pa.DataType, is_inner: bool = False) -> bool:
         """A list alone is none: it may be a vector of thousands."""
         is_named = pa.types.is_struct(kind) or pa.types.is_map(kind)

@@ -168,7 +168,6 @@ def _dotted(row: Row) -> Row:
 
 
 def rating_in(row: Row, column: str) -> float | None:
-    """The rating; None where the cell is empty."""
     value = row.fields.get(column)
     if isinstance(value, str):
         value = value.strip()

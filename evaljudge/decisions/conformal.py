@@ -160,10 +160,7 @@ def conformal(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     confidence: float = CONFIDENCE, seed: int = 0,
 ) -> Conformal | None:  # fmt: skip
-    """Intervals from one row per candidate, NaN where unscored or unrated.
-
-    None where fewer than FEWEST documents have both.
-    """
+    """Intervals from one row per candidate, NaN where unscored or unrated."""
     rows = folded(documents, scores, ratings, FOLDS, seed)
     if rows is None or rows.documents < FEWEST:
         return None

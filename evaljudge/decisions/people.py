@@ -202,6 +202,5 @@ def pass_rate(
 
 
 def _cut(interval: Bounded) -> Bounded:
-    """The interval cut at 0 and 1."""
     ends = interval.value, interval.low, interval.high
     return Bounded(*(None if end is None else min(max(end, 0.0), 1.0) for end in ends))

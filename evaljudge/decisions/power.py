@@ -24,10 +24,7 @@ _FAR = 300.0
 
 
 def detectable(spread: ArrayLike, documents: ArrayLike, alpha: float = ALPHA) -> Floats:
-    """The smallest true difference that a two-sided test at alpha shows with the power POWER.
-
-    NaN where there are fewer than two documents.
-    """
+    """The smallest true difference that a two-sided test at alpha shows with the power POWER."""
     n = np.asarray(documents, dtype=np.float64)
     shown = np.asarray(spread) * _standardised(np.maximum(n, _FEWEST), alpha)
     return np.where(n >= _FEWEST, shown, np.nan)

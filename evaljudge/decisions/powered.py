@@ -237,7 +237,6 @@ class Labelled:
         return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
 
     def of(self, systems: Bools) -> "Labelled":
-        """The labels and scores of these systems alone."""
         return Labelled(*(getattr(self, table.name)[:, systems] for table in fields(self)))
 
     @property

@@ -167,7 +167,6 @@ class ScriptedEngines:
         return ModelFacts(Identity(*made, reply=source.reply or ""), labels=None)
 
     def find_encoder(self, encoder: str) -> str:
-        """No encoder is needed."""
         return ""
 
     def token_counter(self, source: ModelSource) -> TokenCounter:

@@ -25,7 +25,6 @@ def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
 
 
 def make_executor(workers: WorkersConfig, out: str) -> Executor:
-    """`out`: the run's folder."""
     if executor_name(workers) == "local":
         from evaljudge.execution.local import LocalExecutor
 

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import takewhile
 from typing import Any
 
-from evaljudge.model import Model, ModelAround
-from evaljudge.model.asks import UNASKED, Options, Prompt, Rating, Writing
+from evaljudge.model import Ask, Model, ModelAround
+from evaljudge.model.asks import UNASKED, Prompt
 from evaljudge.model.counting import Reply, cost
 from evaljudge.records import MILLION
 
@@ -100,26 +100,8 @@ class Paying(ModelAround):
         self._since, self._came = since, NOTHING
         """What was answered so far, and what it cost."""
 
-    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
-        return await self._each(prompts, lambda now: self._model.write(prompts[now], how))
-
-    async def choose(
-        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-    ) -> list[Any]:
-        return await self._each(
-            prompts, lambda now: self._model.choose(prompts[now], options, samples)
-        )
-
-    async def weigh(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[Any]:
-        return await self._each(prompts, lambda now: self._model.weigh(prompts[now], texts[now]))
-
-    async def rate(self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating) -> list[Any]:
-        return await self._each(
-            prompts, lambda now: self._model.rate(prompts[now], texts[now], how)
-        )
-
     async def _each(
-        self, prompts: Sequence[Prompt], ask: Callable[[slice], Awaitable[list[Any]]]
+        self, prompts: Sequence[Prompt], wanted: Callable[[int], str], ask: Ask
     ) -> list[Any]:
         replies = list[Any]()
         while left := prompts[len(replies) :]:
@@ -129,7 +111,7 @@ class Paying(ModelAround):
                 return replies + [UNASKED] * len(left)
             came = None
             try:
-                came = await ask(slice(len(replies), len(replies) + fit))
+                came = await ask(range(len(replies), len(replies) + fit))
             finally:
                 await self._pay((each[0] * fit, each[1] * fit, each[2] * fit), came)
             replies += came

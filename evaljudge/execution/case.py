@@ -99,10 +99,7 @@ def case_models(
     blocks: set[int],
     memory: Memory | None = None,
 ) -> Models:
-    """These judges' models for one case: what any of these judges has asked, no other asks again.
-
-    `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
-    """
+    """These judges' models for one case: what any of them has asked, no other asks again."""
     memory = Memory() if memory is None else memory
     return {name: CaseModel(CountingModel(model, heads, blocks), memory) for name in names}
 

@@ -54,11 +54,7 @@ Known = Mapping[str, Briefs]
 
 
 class Counts:
-    """How many cases of open shards have passed a stage, reported about once a second.
-
-    A shard's receipt comes when all its cases are done, which may take many minutes. Until then
-    these counts show that the work goes on, and how fast.
-    """
+    """How many cases of open shards have passed a stage, reported about once a second."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell

@@ -1,20 +1,17 @@
 """A model that counts what was asked, what it cost, and the least that it could have cost."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from evaljudge.model import Model, ModelAround
+from evaljudge.model import Ask, Model, ModelAround
 from evaljudge.model.asks import (
     Chosen,
     Failed,
     ModelRating,
-    Options,
     Prompt,
-    Rating,
     Spent,
     Weighed,
-    Writing,
     Written,
 )
 from evaljudge.records import Tokens
@@ -60,23 +57,10 @@ class CountingModel(ModelAround):
         self.tokens = Tokens()
         self.masses = Masses()
 
-    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        return self.count(await super().write(prompts, how))
-
-    async def choose(
-        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-    ) -> list[Chosen | Failed]:
-        return self.count(await super().choose(prompts, options, samples))
-
-    async def weigh(
-        self, prompts: Sequence[Prompt], texts: Sequence[str]
-    ) -> list[Weighed | Failed]:
-        return self.count(await super().weigh(prompts, texts))
-
-    async def rate(
-        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[ModelRating | Failed]:
-        return self.count(await super().rate(prompts, texts, how))
+    async def _each(
+        self, prompts: Sequence[Prompt], wanted: Callable[[int], str], ask: Ask
+    ) -> list[Any]:
+        return self.count(await super()._each(prompts, wanted, ask))
 
     def count(self, replies: list[R]) -> list[R]:
         for reply in replies:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from asyncio import Future, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -12,24 +12,20 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evaljudge.errors import Unasked
-from evaljudge.model import Model, ModelAround
+from evaljudge.model import Ask, Model, ModelAround
 from evaljudge.model.asks import (
     UNASKED,
     Chosen,
     Failed,
-    ModelRating,
     Options,
     Prompt,
-    Rating,
     Sample,
-    Weighed,
     Writing,
     Written,
 )
 from evaljudge.model.counting import Reply
 
 _REPLY = TypeAdapter[Reply](Reply)
-Ask = Callable[[list[int]], Awaitable[list[Any]]]
 Find = Callable[[str], Mapping[str, Any] | None]
 Keep = Callable[[str, Mapping[str, Any]], bool]
 """Whether it was kept; False where another answer was there first."""
@@ -81,45 +77,17 @@ class Remembering(ModelAround):
     def _count(self, had: list[Reply]) -> None:
         """Replies of an earlier worker, which nobody has counted here."""
 
-    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        asked = repr(how)
-        keys = [digest(prompt, asked) for prompt in prompts]
-        return await self._recall(
-            keys, lambda new: self._model.write([prompts[i] for i in new], how)
-        )
-
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        asked = repr(options)
-        keys = [digest(prompt, asked) for prompt in prompts]
-        replies = await self._recall(
-            keys, lambda new: self._model.choose([prompts[i] for i in new], options)
-        )
-        if not samples:
-            return replies
-        return [r.drawn(samples) if isinstance(r, Chosen) else r for r in replies]
+        replies = await super().choose(prompts, options)
+        return [r.drawn(samples) if samples and isinstance(r, Chosen) else r for r in replies]
 
-    async def weigh(
-        self, prompts: Sequence[Prompt], texts: Sequence[str]
-    ) -> list[Weighed | Failed]:
-        keys = [digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
-        return await self._recall(
-            keys,
-            lambda new: self._model.weigh([prompts[i] for i in new], [texts[i] for i in new]),
-        )
-
-    async def rate(
-        self, prompts: Sequence[Prompt], texts: Sequence[str], how: Rating
-    ) -> list[ModelRating | Failed]:
-        keys = [digest(p, f"rate {t!r} {how!r}") for p, t in zip(prompts, texts, strict=True)]
-        return await self._recall(
-            keys,
-            lambda new: self._model.rate([prompts[i] for i in new], [texts[i] for i in new], how),
-        )
-
-    async def _recall(self, keys: Sequence[bytes], ask: Ask) -> list[Any]:
-        """The replies by key; `ask` asks for those at the indices where a key is new."""
+    async def _each(
+        self, prompts: Sequence[Prompt], wanted: Callable[[int], str], ask: Ask
+    ) -> list[Any]:
+        """Asks about those in the places where a question is new."""
+        keys = [digest(prompt, wanted(place)) for place, prompt in enumerate(prompts)]
         asked, new = self._memory.asked, dict[bytes, int]()
         for index, key in enumerate(keys):
             if key not in asked:
@@ -162,8 +130,6 @@ class Common(ModelAround):
     The steps of `geval` are written from an axis' name and description alone: they are asked once,
     kept with the briefs, and served to every other document, run and worker. Where two workers ask
     at the same moment, the answer that was kept first is everybody's.
-
-        briefs/common/4e1d….json   {"text": "1. Read the …", "finish": "stop", "prompt": "…"}
     """
 
     def __init__(self, model: Model, find: Find, keep: Keep, name: Name) -> None:

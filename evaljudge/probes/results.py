@@ -52,7 +52,6 @@ class ProbeResult(Generic[Row]):
 
 
 def by_scale(rows: Sequence[Any], columns: Mapping[str, Any], sides: str) -> list[Table]:
-    """A table for each scorer and axis."""
     tables = []
     for at in dict.fromkeys((row.scorer, row.axis) for row in rows):
         part = [row for row in rows if (row.scorer, row.axis) == at]

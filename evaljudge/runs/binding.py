@@ -91,10 +91,7 @@ def _fingerprint(bound: Mapping[str, Any], listing: Mapping[str, Any]) -> Finger
 
 
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
-    """How this job differs from the run that lies there; None where the folder is free for it.
-
-    `corpus`: the digest of the job's corpus.
-    """
+    """How this job differs from the run that lies there; None where the folder is free for it."""
     bound = output.run()
     listing = output.listing() if bound else None
     if not bound or not listing:

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
@@ -24,9 +26,6 @@ from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DONE, UNDER_FLOOR = 0, 3
 ANEW = "`evaljudge report CONFIG` writes the report anew"
@@ -197,14 +196,10 @@ def _findings(output: Output, digests: dict[str, str]) -> Findings:
 
 def _wide(tables: Iterator[pa.Table]) -> pa.Table:
     """Shards may differ in their scorers and axes."""
-    import pyarrow as pa
-
     no_rows = pa.table({"doc_id": pa.array([], "string"), "system": pa.array([], "string")})
     return pa.concat_tables([no_rows, *tables], promote_options="default")
 
 
 def _joined(schema: pa.Schema, tables: Iterator[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
     listed = list(tables)
     return pa.concat_tables(listed).unify_dictionaries() if listed else schema.empty_table()

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
+
+from pyarrow import fs
+from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.failures import has_answered, patiently, refuse
 from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects, path_in
 from evaljudge.text import without_secrets
-
-if TYPE_CHECKING:
-    from pyarrow import fs
 
 R = TypeVar("R")
 GOOGLE = ("gs://", "gcs://")
@@ -40,10 +40,8 @@ class CloudFiles:
         self._root = self.path.partition("/")[0]
         self._bucket = f"{uri.partition('://')[0]}://{self._root}"
 
-    def get_file_info(self, asked: "str | fs.FileSelector") -> Any:
+    def get_file_info(self, asked: str | fs.FileSelector) -> Any:
         """A file or a folder by its path, or what is in a folder."""
-        from pyarrow.fs import FileInfo, FileSelector, FileType
-
         if isinstance(asked, FileSelector):
             return self._listed(asked.base_dir, and_below=asked.recursive)
         try:
@@ -52,9 +50,7 @@ class CloudFiles:
             there = self._listed(asked) or not _key(asked)
             return FileInfo(asked, FileType.Directory if there else FileType.NotFound)
 
-    def _listed(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
-        from pyarrow.fs import FileInfo, FileType
-
+    def _listed(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         store, key, root = _store(self._bucket), _key(folder), self._root
         with _answering(f"{self._bucket}/{key}"):
             if and_below:

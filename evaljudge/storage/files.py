@@ -15,7 +15,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
+
+import pyarrow as pa
 
 from evaljudge.errors import Damaged, UserError, absent
 from evaljudge.storage import tables
@@ -35,9 +37,6 @@ from evaljudge.storage.seals import (
 )
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
 COMMON = "briefs/common/"
@@ -320,7 +319,7 @@ class RunFiles:
 
     def table(
         self, name: str, columns: list[str] | None = None, seal: str = "", part: str = ""
-    ) -> "pa.Table":
+    ) -> pa.Table:
         """What a Parquet file of the run holds, of these columns those that it has; `part`: of
         which shard, where it holds several."""
         content = self._read(name)
@@ -339,7 +338,7 @@ class RunFiles:
         """`how`: the seal or the part, as for `table`."""
         return tables.from_table(kind, self.table(name, columns, **how))
 
-    def _write_table(self, name: str, table: "pa.Table") -> bytes:
+    def _write_table(self, name: str, table: pa.Table) -> bytes:
         content = parquet(table, self._sealed_name(name))
         self._put(name, content)
         return content

@@ -34,7 +34,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.records import Brief, Case, Critique, Document, Score, Verdict
@@ -58,9 +61,6 @@ from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
@@ -77,10 +77,7 @@ threads would only take turns, which costs 40% more processor time."""
 
 
 def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[S]:
-    """The results in the order of the items: at most `at_once` are worked on, or wait, at a time.
-
-    For many small reads and writes, which take their time one after the other.
-    """
+    """The results in the order of the items; at most `at_once` are worked on, or wait."""
     begun: deque[Future[S]] = deque()
     with ThreadPoolExecutor(at_once) as pool:
         for item in items:
@@ -196,7 +193,6 @@ class Output(RunFiles):
         return set[int]().union(*map(self.marked, self.folders(stage)))
 
     def marked(self, folder: str) -> set[int]:
-        """The numbers of the shards that have a marker in this folder."""
         place, at = self._where(self.bundle(marker(folder, 0)).rpartition("/")[0])
         matches = map(_MARKER.fullmatch, place.entries(at))
         return {int(name[1]) for name in matches if name and name[2] == "zip"}
@@ -339,7 +335,7 @@ class Output(RunFiles):
         rows = self.case_table(shard, ["doc_id", *nested]).to_pylist()
         return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
-    def case_table(self, shard: Shard, columns: list[str]) -> "pa.Table":
+    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
         """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
@@ -413,9 +409,6 @@ class Output(RunFiles):
         return [shard for shard in shards if f"{shard.number}" in numbers]
 
     def _scored_in(self, name: str) -> list[str]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         with self._reading(name):
             try:
                 metadata = pq.read_metadata(pa.BufferReader(self._read(name)))
@@ -423,7 +416,7 @@ class Output(RunFiles):
                 raise Unsound(f"cannot be read ({first_words(error)})") from None
         return parts_of(metadata)
 
-    def score_table(self, shard: Shard, columns: list[str] | None = None) -> "pa.Table":
+    def score_table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         """The shard's scores as they are stored; `columns`: others than all but signatures."""
         few = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
         return self.table(self.scores_file(shard), columns or few, part=f"{shard.number}")
@@ -485,11 +478,8 @@ class Output(RunFiles):
         return names
 
     def reusable_briefs(self, judge: str) -> list[str]:
-        """The files where a shard may find briefs besides its own.
-
-        These are the files of other runs, and of this run those of shards that were cut before it
-        was last extended.
-        """
+        """The files where a shard may find briefs besides its own: those of other runs, and of
+        shards that were cut before this run was last extended."""
         cuts = (self.listing() or {}).get("cuts", [0])
         return [
             name
@@ -562,6 +552,5 @@ def common_file(name: str) -> str:
 
 
 def judge_kinds(run: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of each of a run's judges, by its name."""
     judges = run["fingerprint"]["judges"]
     return {name: asked.get("judge", name) for name, asked in judges.items()}

@@ -15,7 +15,11 @@ from functools import cached_property, partial
 from itertools import chain, count
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import ArrowInvalid, fs
+from pyarrow.fs import FileType
 
 from evaljudge.errors import UserError, first_line, first_words
 from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
@@ -31,10 +35,6 @@ from evaljudge.storage.streams import (
     whole_upload,
 )
 from evaljudge.text import is_encodable, shown, without_secrets
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyarrow import fs
 
 R = TypeVar("R")
 WRITTEN = (SCHEME, *CLOUDS)
@@ -60,10 +60,8 @@ def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects
     return (S3Objects if uri.startswith(SCHEME) else CloudObjects)(uri, patience)
 
 
-def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
+def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
     """The filesystem that holds a URI or a local path, and the path in it."""
-    from pyarrow import ArrowInvalid, fs
-
     if not is_encodable(uri):
         raise UserError(f"{shown(uri)}: a path cannot have a NUL or characters that are not UTF-8")
     if "://" not in uri:
@@ -88,8 +86,6 @@ def locate(uri: str) -> "tuple[fs.FileSystem | CloudFiles, str]":
 
 class Place:
     def __init__(self, uri: str) -> None:
-        from pyarrow import fs
-
         self.uri = uri.rstrip("/") or "/"
         if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
@@ -130,15 +126,11 @@ class Place:
         """The names of the files and folders directly in a folder."""
         return [info.base_name for info in self._infos(folder)]
 
-    def _files_in(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
-        from pyarrow.fs import FileType
-
+    def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         kinds = FileType.File, FileType.Unknown  # a pipe lies in the place of a file, too
         return [info for info in self._infos(folder, and_below=and_below) if info.type in kinds]
 
-    def _infos(self, folder: str, *, and_below: bool = False) -> "list[fs.FileInfo]":
-        from pyarrow import fs
-
+    def _infos(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
         try:
             infos = self._try(folder, lambda: self._system.get_file_info(selector))
@@ -191,7 +183,7 @@ class Place:
         stream = self._try(name, lambda: self._opened(name))
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
 
-    def _opened(self, name: str) -> "pa.NativeFile":
+    def _opened(self, name: str) -> pa.NativeFile:
         """Refuses what waits for a writer or never ends, as pipes and devices do."""
         path = self._path(name)
         if self.is_local:

@@ -12,14 +12,13 @@ import re
 import shutil
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+from pyarrow import fs
 
 from evaljudge.errors import UserError, first_words, needing
 from evaljudge.storage.failures import patiently, refuse
 from evaljudge.storage.streams import PIECE
-
-if TYPE_CHECKING:
-    from pyarrow import fs
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT, READ_TIMEOUT = 5, 60
@@ -28,10 +27,7 @@ NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
 
 
-def open_s3(uri: str) -> "tuple[fs.FileSystem, str]":
-    """The filesystem of a bucket, and the path in it."""
-    from pyarrow import fs
-
+def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     path = path_in(uri, "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     bucket = path.partition("/")[0]
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
@@ -79,8 +75,6 @@ def _region(bucket: str) -> str | None:
 
 @cache
 def _region_of(bucket: str) -> str:
-    from pyarrow import fs
-
     return str(patiently(f"{SCHEME}{bucket}", lambda: fs.resolve_s3_region(bucket)))
 
 

@@ -23,14 +23,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from evaljudge.errors import first_words
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+from evaljudge.errors import first_words
 
 SEAL, PARTS = "sha256", "shards"
 NO_PARTS: Mapping[str, Any] = MappingProxyType({})
@@ -80,15 +79,12 @@ def seal_of(content: bytes) -> str:
     return content[at : at + NOTED].decode()
 
 
-def parquet(table: "pa.Table", name: str, parts: "Mapping[str, pa.Table]" = NO_PARTS) -> bytes:
+def parquet(table: pa.Table, name: str, parts: Mapping[str, pa.Table] = NO_PARTS) -> bytes:
     """The file of few rows: without statistics, as nobody searches by them, and with a dictionary
     only of what repeats and is long. So a file is smaller, and read in less time.
 
     `parts`: row groups instead of one table, by their names.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     content = pa.BufferOutputStream()
     with pq.ParquetWriter(
         content,
@@ -112,11 +108,8 @@ def read_parquet(
     part: str = "",
     *,
     is_proven: bool = False,
-) -> "pa.Table":
+) -> pa.Table:
     """The table in the file, or a part of it, which its seal proves; `is_proven`: it has before."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     if not is_proven:
         _check(content, _IN_PARQUET, name)
     try:
@@ -130,7 +123,7 @@ def read_parquet(
         raise Unsound(f"cannot be read ({first_words(error)})") from None
 
 
-def parts_of(metadata: "pq.FileMetaData") -> list[str]:
+def parts_of(metadata: pq.FileMetaData) -> list[str]:
     noted: Mapping[bytes, bytes] = metadata.metadata or {}
     return noted.get(PARTS.encode(), b"").decode().split()
 

@@ -11,13 +11,12 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
+
+import pyarrow as pa
 
 from evaljudge.errors import UserError
 from evaljudge.storage.failures import disk_error, patiently, refusing_disk_errors
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 IN_MEMORY, PIECE = 8 << 20, 8 << 20
 PART = ".part"
@@ -88,7 +87,7 @@ def whole_upload(
 class PatientFile(io.RawIOBase):
     """A remote file that is read piece by piece; each read is tried again where it fails."""
 
-    def __init__(self, stream: "pa.NativeFile", uri: str) -> None:
+    def __init__(self, stream: pa.NativeFile, uri: str) -> None:
         self._stream, self._uri, self._at = stream, uri, 0
         self._size = int(patiently(uri, stream.size))
 

@@ -5,14 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from math import isnan, nan
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
+import pyarrow as pa
 from pydantic_core import from_json
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
@@ -23,9 +21,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @cache
-def _schemas() -> "dict[type, pa.Schema]":
-    import pyarrow as pa
-
+def _schemas() -> dict[type, pa.Schema]:
     text, number = pa.string(), pa.float64()
     ratings = [("ratings", pa.map_(text, number)), ("raters", pa.map_(text, pa.list_(number)))]
     others = {
@@ -47,13 +43,11 @@ def _schemas() -> "dict[type, pa.Schema]":
     }
 
 
-def schema_of(kind: type[R]) -> "pa.Schema":
+def schema_of(kind: type[R]) -> pa.Schema:
     return _schemas()[kind]
 
 
-def to_table(kind: type[R], records: Iterable[R]) -> "pa.Table":
-    import pyarrow as pa
-
+def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     if kind is Case:
         rows = list(map(_case_row, cast("Any", records)))
         return pa.Table.from_pylist(rows, schema=schema_of(kind))
@@ -62,11 +56,9 @@ def to_table(kind: type[R], records: Iterable[R]) -> "pa.Table":
 
 def score_tables(
     scores: Sequence[Sequence[Score]], signatures: Mapping[str, str]
-) -> "list[pa.Table]":
+) -> list[pa.Table]:
     """The scores with these signatures by scorer; others keep theirs. The ends of intervals are
     columns where any score has one."""
-    import pyarrow as pa
-
     have_ends = any(score.low is not None for some in scores for score in some)
     made = []
     for some in scores:
@@ -78,10 +70,8 @@ def score_tables(
     return made
 
 
-def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> "pa.Table":
+def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> pa.Table:
     """`given_columns`: columns in place of the records' own."""
-    import pyarrow as pa
-
     schema = schema_of(kind)
     columns = {
         name: given_columns.get(name) or _written(name, list(map(attrgetter(name), records)))
@@ -90,7 +80,7 @@ def _table(kind: type[R], records: Sequence[R], **given_columns: list[Any]) -> "
     return pa.Table.from_pydict(columns, schema=schema)
 
 
-def from_table(kind: type[R], table: "pa.Table") -> Iterator[R]:
+def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
     if kind is Case:
         return map(_case, table.to_pylist())  # type: ignore[arg-type]
     names = (name for name in kind.__match_args__ if name in table.column_names)

@@ -60,12 +60,9 @@ class RayExecutor(Executor):
         """Get the workers' machines and their model while the driver reads the corpus.
 
         An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. A task
-        that takes what a worker takes has both done before there is a shard to work on. It loads no
-        engine and writes nothing to the run's folder, so it is no matter if the corpus is refused.
-        There are as many as there are workers at least, and none unless Ray is connected already.
-
-        At the end those without a machine are given up, as the workers themselves now wait for one.
-        The others go on, since their machine's worker needs the same files.
+        that takes what a worker takes has both done before there is a shard to work on, and writes
+        nothing to the run's folder. At the end those without a machine are given up, as the workers
+        themselves now wait for one; the others' machines have workers that need the same files.
         """
         import ray
 

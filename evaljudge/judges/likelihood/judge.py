@@ -89,7 +89,6 @@ class Likelihood(QuestionJudge[Weighed]):
         return [{"example_sources": sources, "example_targets": targets}]
 
     def _text(self, document: Document, candidate: Candidate) -> str:
-        """The text whose probability is read."""
         return (document.source if self._settings.reversed else candidate.text).strip()
 
     async def _ask(

@@ -75,7 +75,6 @@ class Polled:
 
     @property
     def orders(self) -> list[Order]:
-        """The orders in which any role was asked."""
         asked = {order for role in self.roles for order in (*role.votes, *role.exact)}
         return [order for order in ORDERS if order in asked]
 

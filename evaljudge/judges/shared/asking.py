@@ -31,7 +31,6 @@ def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
 
 
 def text_of(brief: Brief) -> Text:
-    """A brief that is one written text."""
     return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)
 
 

@@ -122,7 +122,6 @@ class QuestionJudge(Judge, Generic[Reply]):
         return [self._brief(key, reply) for key, reply in zip(keys, replies, strict=True)]
 
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
-        """The prompt of an axis' part."""
         raise NotImplementedError
 
     def _brief(self, key: BriefKey, reply: Written | Failed) -> Brief:
@@ -184,13 +183,11 @@ class QuestionJudge(Judge, Generic[Reply]):
         return [{}]
 
     def _written(self, axis: Axis, briefs: Sequence[Brief]) -> Mapping[str, Any] | Failed:
-        """The part that was written for the axis."""
         found = (b.content if b.status == "ok" else Failed(b.reason)
                  for b in briefs if b.axis == axis.name)  # fmt: skip
         return next(found, Failed("never written"))
 
     def _words(self, axis: Axis) -> dict[str, str]:
-        """The words for the template's slots."""
         return self._nouns | axis.words
 
     def score(self, verdict: Verdict) -> list[Score]:

@@ -120,7 +120,6 @@ class Comparing:
     async def ask(
         self, pairs: Sequence[Sequence[Prompt]], model: Model, samples: int
     ) -> list[Replies]:
-        """The replies to each pair's prompts."""
         prompts = list(chain.from_iterable(pairs))
         replies = iter(await model.choose(prompts, self.form.options, samples))
         return [[next(replies) for _ in pair] for pair in pairs]

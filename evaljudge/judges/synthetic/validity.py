@@ -84,7 +84,6 @@ class ValidityRow:
 
 
 def shard_sums(judge: str, shard: SeenShard) -> Sums:
-    """The sums of what one shard holds of this judge, for each axis."""
     checks = [check for check in shard.checks if check.status == "ok"]
     compared = [v for v in shard.verdicts if v.status == "ok" and v.evidence["levels"]]
     scores = [score for score in shard.scores if score.scorer == judge]
