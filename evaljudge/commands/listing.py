@@ -76,19 +76,16 @@ def _rows(what: str | None) -> Iterable[Row]:
         return [{"name": name, "about": _about(home)} for name, home in homes.items()]
     if what in WHAT:
         return map(_judge, plugins()) if what == "judges" else map(_metric, known_metrics())
-    if ":" in what:
-        made, task = plugin(what), load_task(BUILT_IN[0])
-        make = lambda settings: made.make(settings, task, what)  # noqa: E731
-        make({})  # what cannot be imported is refused
-        return [_scorer(what, _about(what.partition(":")[0]), made.needs, make)]
-    if what not in {**plugins(), **known_metrics()}:
+    if ":" not in what and what not in {**plugins(), **known_metrics()}:
         raise UserError(unknown("list", what, [*WHAT, *plugins(), *known_metrics()]))
-    return [_judge(what) if what in plugins() else _metric(what)]
+    return [_metric(what) if what in known_metrics() else _judge(what)]
 
 
 def _judge(kind: str) -> Row:
-    judge, task = plugins()[kind], load_task(BUILT_IN[0])
-    home = import_module(kinds()[kind].partition(":")[0])
+    judge, task = plugin(kind), load_task(BUILT_IN[0])
+    if is_ones_own := ":" in kind:
+        judge.make({}, task, kind)  # what cannot be imported is refused
+    home = import_module((kind if is_ones_own else kinds()[kind]).partition(":")[0])
     about, file = _about(home.__name__), Path(home.__file__ or "").with_name("README.md")
     row = _scorer(kind, about, judge.needs, lambda settings: judge.make(settings, task, kind))
     meanings = dict(_SETTING.findall(file.read_text(encoding="utf-8"))) if file.exists() else {}
