@@ -52,7 +52,11 @@ def test_asks_by_hand(config, tmp_path):
 
 def test_a_combination_of_different_scales_is_warned_of(config):
     def cautions(*of: str) -> list[str]:
-        combined = {"judges": {"geval": {"samples": 4}}, "metrics": ["rouge1", "words"]}
+        yes_no = {"judge": "question", "answers": {"Yes": 0.5, "No": -1}}
+        combined = {
+            "judges": {"geval": {"samples": 4}, "mine": yes_no},
+            "metrics": ["rouge1", "words"],
+        }
         combined |= {"combine": {"jury": {"of": list(of), "by": "mean"}}}
         planned = evaljudge.plan(config | combined, engines=ScriptedEngines())
         return [line for line in planned.warnings if line.startswith("combine.")]
@@ -61,6 +65,7 @@ def test_a_combination_of_different_scales_is_warned_of(config):
     assert line.startswith(
         "combine.jury: its scorers have different scales (geval 1 to 5, rouge1 0"
     )
+    assert "(geval 1 to 5, mine -1 to 0.5): " in cautions("geval", "mine")[0]
     assert cautions("geval", "geval.sampled") == cautions("geval", "words") == []
 
 

@@ -42,7 +42,8 @@ BOTH: tuple[Stage, ...] = ("prepare", "judge")
 UNTAUGHT = "model nano was taught the prompts of `prompts: nano` alone: set them"
 MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
-_RANGE = re.compile(r"\b([−-]?\d+)(?: \([^)]*\))? to (\d+)\b")  # as meanings say it
+_RANGE = re.compile(r"(?<![\w.])([−-]?\d[\d.]*)(?: \([^)]*\))? to ([−-]?\d+(?:\.\d+)?)\b")
+"""As meanings say it: from −15 (worse than all) to 15."""
 
 
 class FoundModel(NamedTuple):

@@ -68,7 +68,11 @@ class OwnQuestion(OneQuestion):
         worth = ", ".join(f"{answer} {worth:g}" for answer, worth in self._worth.items())
         return {**super().reading, "worth": worth}
 
-    meanings = {"": "The mean worth of the answers, by their probabilities."}
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        worth = self._worth.values()
+        ends = f"from {min(worth):g} to {max(worth):g}"
+        return {"": f"The mean worth of the answers, by their probabilities, {ends}."}
 
     def value(self, reply: Chosen) -> float:
         return sum(reply.p[answer] * worth for answer, worth in self._worth.items())
