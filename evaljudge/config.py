@@ -442,6 +442,8 @@ class Config(Settings):
     """Files of further ratings: sheets of `evaljudge label` that people filled in, or rows."""
     rated_by: Name = "people"
     """What the report calls the source of the ratings."""
+    title: Annotated[str, Field(pattern="^.*$")] = ""
+    """The heading of the report's page, on one line."""
     _place: str = ""
 
     @property

@@ -81,6 +81,7 @@ class Findings(Mapping[str, Rows[Any]]):
     serious: int | None = None
     """How many of the warnings, the first ones, put the scores in doubt; None: not known."""
     rated_by: str = "people"
+    title: str = ""  # of the page; empty: the run is its name
     price: Price = Price()
     judged: JudgeFindings = JudgeFindings()  # what the judges say of the run, each of its own
     combined: Sequence[str] = ()  # the combinations of the configuration, in its order

@@ -197,6 +197,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "corpus": str(cases),
         "out": str(out),
         "rated_by": "the true levels",
+        "title": "The demo of evaljudge",
         "task": "summary",
         "prompts": "nano",
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
