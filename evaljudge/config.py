@@ -384,7 +384,9 @@ class Config(Settings):
     homes: ClassVar[Mapping[str, str]] = {
         "levels": "judges.synthetic.levels",
         "limit": "evaljudge run --limit",
-        "until": "evaljudge run --until",
+        "until": "evaljudge run --until (in Python evaljudge.prepare or evaljudge.judge)",
+        "gpu": "evaljudge plan --gpu",
+        "throughput": "evaljudge plan --throughput",
     }
     corpus: CorpusConfig = Field(description=CORPUS)
     out: PathName = Field(description="the folder or URI where everything that a run makes goes")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -155,14 +155,19 @@ def _words(prompt: Prompt) -> tuple[Spent, ...]:
 
 
 class ScriptedEngines:
-    """Opens a scripted model in place of an engine; `opens` is called in the worker."""
+    """Opens a scripted model in place of an engine; `opens` is called in the worker. For several
+    models it is what each is opened by, under the `source` of its configuration."""
 
     version = "scripted 1"
 
-    def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
+    def __init__(
+        self, opens: Callable[[], Scripted] | Mapping[str, Callable[[], Scripted]] = Scripted
+    ) -> None:
         self._opens = opens
 
     def describe(self, source: ModelSource) -> ModelFacts:
+        if isinstance(self._opens, Mapping) and source.source not in self._opens:
+            raise UserError(f"ScriptedEngines: {unknown('model', source.source, self._opens)}")
         made = (source.source, source.revision or "scripted", source.chat, source.engine)
         return ModelFacts(Identity(*made, reply=source.reply or ""), labels=None)
 
@@ -176,4 +181,5 @@ class ScriptedEngines:
         """There are no files."""
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
-        return self._opens()
+        opens = self._opens
+        return opens[source.source]() if isinstance(opens, Mapping) else opens()

@@ -235,7 +235,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
 
 
 def tick_label(value: float) -> str:
-    return f"{value + 0.0:g}".replace("-", "−", int(value < 0))
+    return f"{value + 0.0:g}"
 
 
 # how far the scorer agrees with people

@@ -544,9 +544,19 @@ async function changed(event) {
   await refresh();
 }
 
+// Of an address that names no part of the page.
+function sayNoPart() {
+  const part = location.hash.slice(1).split("?")[0];
+  if (!part || $(part)) return;
+  $("unknown").textContent = harmless(`There is no part '${part}' on this page.`);
+  $("unknown").hidden = false;
+  $("unknown").scrollIntoView({ block: "center" });
+}
+
 async function openList(isClicked) {
-  if (!isAt("texts") && !isAt("thresholds")) return;
   $("unknown").hidden = true;
+  sayNoPart();
+  if (!isAt("texts") && !isAt("thresholds")) return;
   if (String(asGiven(location.hash)) !== String(asGiven(address()))) {
     setControls(asGiven(location.hash));
     history.replaceState(null, "", address());
@@ -857,6 +867,7 @@ async function beginTexts() {
     openList(true);
   });
   setControls(startOf(location.hash));
+  sayNoPart();
   const isOfList = /^#(texts|thresholds)\?/.test(location.hash);
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
