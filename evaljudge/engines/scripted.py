@@ -166,8 +166,6 @@ class ScriptedEngines:
         self._opens = opens
 
     def describe(self, source: ModelSource) -> ModelFacts:
-        if isinstance(self._opens, Mapping) and source.source not in self._opens:
-            raise UserError(f"ScriptedEngines: {unknown('model', source.source, self._opens)}")
         made = (source.source, source.revision or "scripted", source.chat, source.engine)
         return ModelFacts(Identity(*made, reply=source.reply or ""), labels=None)
 
@@ -181,5 +179,8 @@ class ScriptedEngines:
         """There are no files."""
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
-        opens = self._opens
-        return opens[source.source]() if isinstance(opens, Mapping) else opens()
+        if not isinstance(self._opens, Mapping):
+            return self._opens()
+        if source.source not in self._opens:
+            raise UserError(f"ScriptedEngines: {unknown('model', source.source, self._opens)}")
+        return self._opens[source.source]()
