@@ -155,8 +155,7 @@ def _words(prompt: Prompt) -> tuple[Spent, ...]:
 
 
 class ScriptedEngines:
-    """Opens a scripted model in place of an engine; `opens` is called in the worker. For several
-    models it is what each is opened by, under the `source` of its configuration."""
+    """Opens a scripted model in place of an engine, in the worker; or each by its `source`."""
 
     version = "scripted 1"
 

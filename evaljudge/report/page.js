@@ -284,8 +284,7 @@ function decimalsOf(values) {
   return high - low > 1 || high === low ? 2 : Math.min(3 - Math.ceil(Math.log10(high - low)), 6);
 }
 
-// Of each text, whether one of these rules selects it in this run or in another that has the rule,
-// and not in both.
+// Of each text, whether one of these rules selects it in only one of two runs that have the rule.
 async function flipped(rules) {
   const columns = await Promise.all(rules.flatMap((rule) => data.others.map(({ shared }, at) => (
     shared.includes(rule) ? source.column(`flipped:${data.selections.indexOf(rule)}:${at}`) : []))));

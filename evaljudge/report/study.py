@@ -87,12 +87,11 @@ def study_text(sections: Sequence[Section], lead: Sequence[str], *, full: bool =
 
 
 def _averages(section: Section) -> Section:
-    table = section.tables[0]
-    kept = [0, -1] if table.heads[-1] == AVERAGE else range(len(table.heads))
-    heads, sides = [table.heads[at] for at in kept], "".join(table.sides[at] for at in kept)
-    rows = [[row[at] for at in kept] for row in table.rows]
-    notes = [note for note in section.notes if note != COMMON]
-    return replace(section, tables=[Table(table.title, heads, rows, sides)], notes=notes)
+    table, notes = section.tables[0], [note for note in section.notes if note != COMMON]
+    if table.heads[-1] == AVERAGE:
+        rows = [[row[0], row[-1]] for row in table.rows]
+        table = Table(table.title, [table.heads[0], AVERAGE], rows, "lr")
+    return replace(section, tables=[table], notes=notes)
 
 
 def study_page(sections: Sequence[Section], lead: Sequence[str], title: str = TITLE) -> str:
@@ -165,8 +164,7 @@ class _Figure:
 def methods_section(
     title: str, about: Sequence[str], averaged: Averaged, coarse: Sequence[str] = ()
 ) -> Section:
-    """An average of a single axis would say it again, and is left out. `coarse`: the methods with
-    few different scores."""
+    """An average of a single axis would say it again. `coarse`: methods with few scores."""
     names = [*averaged.axes, *([AVERAGE] if len(averaged.axes) > 1 else [])]
     columns = dict(zip(names, averaged.columns, strict=False))
     rows = {

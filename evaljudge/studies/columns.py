@@ -102,15 +102,12 @@ class Columns:
 
     def coarse(self, wanted: Trials) -> list[str]:
         """Those of the methods that have few different scores on every axis."""
-        return [
-            method
-            for method, trials in wanted.items()
-            if all(
-                len(np.unique(scores[np.isfinite(scores)])) <= FEW_SCORES
-                for trial in trials
-                for scores in self._scores.get(trial, {}).values()
-            )
-        ]
+
+        def is_coarse(trial: str) -> bool:
+            columns = self._scores.get(trial, {}).values()
+            return all(len(np.unique(c[np.isfinite(c)])) <= FEW_SCORES for c in columns)
+
+        return [method for method, trials in wanted.items() if all(map(is_coarse, trials))]
 
     @property
     def has_mostly_two_texts(self) -> bool:

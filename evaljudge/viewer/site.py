@@ -12,6 +12,7 @@ trend([(scored_run("runs/may"), findings), …])  ->  [Section("Trend", …)]
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
+from pathlib import PurePath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +74,6 @@ class RunIndex(RunScores):
         self._rows = [other.rows_of(self.texts) for other in others]
         """The place of each text in each other run; -1: it has no such text."""
 
-    # what is asked of it
-
     def column(self, name: str) -> bytes:
         """`score:3`, `reason:3`, `doubt:3`, `disagreement:3:0` (of a scorer, on an axis of people),
         `rating:0`, `system`, `selected:1`, each by its place in what the page was given; beside
@@ -124,14 +123,11 @@ class RunIndex(RunScores):
     def prompts(self) -> RunPrompts:
         return RunPrompts(self.run.output)
 
-    # the runs beside it
-
     def comparison(self, at: int = 0) -> dict[str, Any]:
         """With the other run at this place: how many texts both have; for each scorer and axis, on
         how many of them the scores differ, None where the other lacks it; the selections of both,
         by their rules; and the scorers whose signatures differ, with the settings that do."""
-        other, name = self.others[at], _last(self.others[at])
-        is_alone = sum(_last(one) == name for one in self.others) == 1
+        other, names = self.others[at], [PurePath(one.run.out).name for one in self.others]
         shared = sorted(set(self.selections) & set(other.selections))
         both = ([about_selection(r, n)["rule"] for r in (self.run, other.run)] for n in shared)
         rules = {name: mine == theirs for name, (mine, theirs) in zip(shared, both, strict=True)}
@@ -148,7 +144,7 @@ class RunIndex(RunScores):
 
         return {
             "out": other.run.out,
-            "name": name if is_alone else other.run.out,
+            "name": names[at] if names.count(names[at]) == 1 else other.run.out,
             "texts": int((self._rows[at] >= 0).sum()),
             "differ": [self._differing(at, k) if k in other.scores else None for k in self.scales],
             "shared": [name for name, is_same in rules.items() if is_same],
@@ -163,10 +159,6 @@ class RunIndex(RunScores):
         mine, theirs = self.scores[key], self._theirs(at, key)
         differ = (mine != theirs) & ~(np.isnan(mine) & np.isnan(theirs))
         return int((differ & (self._rows[at] >= 0)).sum())
-
-
-def _last(index: RunIndex) -> str:
-    return index.run.out.rstrip("/").rpartition("/")[2]
 
 
 class RunSite:
