@@ -384,7 +384,9 @@ class Config(Settings):
     homes: ClassVar[Mapping[str, str]] = {
         "levels": "judges.synthetic.levels",
         "limit": "evaljudge run --limit",
-        "until": "evaljudge run --until",
+        "until": "evaljudge run --until (in Python evaljudge.prepare or evaljudge.judge)",
+        "gpu": "evaljudge plan --gpu",
+        "throughput": "evaljudge plan --throughput",
     }
     corpus: CorpusConfig = Field(description=CORPUS)
     out: PathName = Field(description="the folder or URI where everything that a run makes goes")
@@ -442,6 +444,8 @@ class Config(Settings):
     """Files of further ratings: sheets of `evaljudge label` that people filled in, or rows."""
     rated_by: Name = "people"
     """What the report calls the source of the ratings."""
+    title: Annotated[str, Field(pattern="^.*$")] = ""
+    """The heading of the report's page, on one line."""
     _place: str = ""
 
     @property

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from evaljudge.agreement import Precise
 from evaljudge.bundled.world import as_jsonl, make_cases
 from evaljudge.commands.agree import Agreed
 from evaljudge.commands.options import Names, _given
-from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Judge
 from tests.build import command, jsonl
@@ -303,3 +304,21 @@ def test_a_program_of_the_whole_interface_is_typed(tmp_path):
     )  # fmt: skip
     lines = [line.partition(": ")[0] for line in done.stdout.splitlines() if ": error: " in line]
     assert lines == [f"wrong.py:{line}" for line in (4, 5, 6, 7)], done.stdout
+
+
+def test_each_model_has_a_script_of_its_own():
+    def always(rating: str) -> Any:
+        chances = {True: log(0.96), False: log(0.01)}
+        return lambda: Scripted(
+            chooses=lambda _, options: {name: chances[name == rating] for name in options.names}
+        )
+
+    engines = ScriptedEngines({"small": always("1"), "large": always("5")})
+    cases = [{"doc_id": "d", "source": "It rained.", "candidates": [{"system": "A", "text": "T"}]}]
+    judges = {name: {"judge": "geval", "model": name} for name in ("small", "large")}
+    asked: dict[str, Any] = {"axes": ["fluency"], "engines": engines, "progress": False}
+    made = evaljudge.score(cases, judges=judges, **asked).scores(["scorer", "value"]).to_pylist()
+    means = {row["scorer"]: row["value"] for row in made}
+    assert means["small"] < 1.2 < 4.8 < means["large"]
+    with pytest.raises(evaljudge.UserError, match="ScriptedEngines: .*model.* 'other'"):
+        evaljudge.score(cases, judges={"geval": {"model": "other"}}, **asked)

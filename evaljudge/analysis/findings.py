@@ -6,7 +6,7 @@ Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaljudge.agreement import Agreement
@@ -14,7 +14,7 @@ from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.sections.figures import Rows, percent
+from evaljudge.sections.figures import Rows, only, percent
 from evaljudge.text import counted, is_not_expected, one_line
 
 
@@ -81,6 +81,7 @@ class Findings(Mapping[str, Rows[Any]]):
     serious: int | None = None
     """How many of the warnings, the first ones, put the scores in doubt; None: not known."""
     rated_by: str = "people"
+    title: str = ""  # of the page; empty: the run is its name
     price: Price = Price()
     judged: JudgeFindings = JudgeFindings()  # what the judges say of the run, each of its own
     combined: Sequence[str] = ()  # the combinations of the configuration, in its order
@@ -108,7 +109,9 @@ class Findings(Mapping[str, Rows[Any]]):
 
     @property
     def agreement(self) -> Rows[Agreement]:
-        return self["agreement"]
+        """As tables show it: what rests on too few units has no interval, as it has in the file."""
+        rows: Rows[Agreement] = self["agreement"]
+        return Rows(replace(r, low=None, high=None) if only(r.level, r.n) else r for r in rows)
 
     def __repr__(self) -> str:
         documents = counted(self.cases, "document", "documents")

@@ -333,6 +333,8 @@ class StudyOptions(OfConfig):
     Example: evaljudge study config.yaml
     """
 
+    full: bool = FULL()
+
 
 class PlanOptions(OfConfig):
     """List the mistakes of a configuration, and count what a run or a study still has to ask.

@@ -29,6 +29,8 @@ from evaljudge.errors import UserError
 from evaljudge.execution.protocol import Event
 from evaljudge.records import Case
 from evaljudge.report import full_summary, program, summary
+from evaljudge.report.study import study_text
+from evaljudge.report.summary import MORE
 from evaljudge.runs import pipeline
 from evaljudge.runs.job import corpus_of
 from evaljudge.runs.json_lines import say
@@ -66,7 +68,9 @@ def report(wanted: ReportOptions) -> None:
 
 def study(wanted: StudyOptions) -> None:
     made = run_study(wanted.config, wanted.changes or (), watching=watcher)
-    say(f"{made.text}\ntables     {made.out}/study.html  study.md  study.json\n")
+    say(study_text(made.sections, made.lead, full=wanted.full))
+    say(f"\ntables     {made.out}/study.html  study.md  study.json\n")
+    say("" if wanted.full else f"{MORE}\n")
     for outcome in made.outcomes:
         say(f"report     {outcome.out}/report/index.html\n")
     if made.exit_code:
@@ -164,8 +168,7 @@ The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows
 this corpus and nothing else; the agreement below is with the true levels of its texts.
 A real model in its place:
   {program} run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
-Settings of its judge compared in one table, with the references of this run (`direct` is at
-1.000 there, as its whole numbers keep the ties of the true levels; scores that differ do not):
+Settings of its judge compared in one table, with the references of this run:
   {program} study {study}
 """
 
@@ -197,6 +200,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "corpus": str(cases),
         "out": str(out),
         "rated_by": "the true levels",
+        "title": "The demo of evaljudge",
         "task": "summary",
         "prompts": "nano",
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},

@@ -27,6 +27,7 @@ from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
 
 FOLDED = 6  # lines of a source, a reference or a note that are shown; `--full` shows all
+MOST_SCORERS = 2  # beside each other, without `--full`
 LABEL = 11  # the columns of the words that lines begin with
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
 
@@ -105,10 +106,10 @@ class ShownDocument(Shown):
         return "\n".join(_wrapped(f"{name}: {known[name]}") for name in names if name in known)
 
     def _of_systems(self) -> Iterator[str | Table]:
-        """Every system of the document; of each judge its first scorer, metrics and mixes."""
-        further = tuple(f"{name}{sign}" for name in self.kinds for sign in ".#")
-        is_full = self.wanted.full
-        shown = [score for score in self.scores if is_full or not score.scorer.startswith(further)]
+        """Every system of the document; of the judges, or else the metrics, two first scorers."""
+        names = list(dict.fromkeys(score.scorer for score in self.scores))
+        first = ([name for name in names if name in self.kinds] or names)[:MOST_SCORERS]
+        shown = [score for score in self.scores if self.wanted.full or score.scorer in first]
         keys = dict.fromkeys((score.scorer, score.axis) for score in shown)
         values = {(score.system, score.scorer, score.axis): score.value for score in shown}
         rows = []
@@ -116,14 +117,13 @@ class ShownDocument(Shown):
             cells = [values.get((candidate.system, *key)) for key in keys]
             cells += [candidate.ratings.get(axis) for axis in self._rated_axes]
             rows.append([candidate.system, *map(cell, cells)])
-        names = [*keys, *((self._people, axis) for axis in self._rated_axes)]
-        heads = [scorer if axis == ANY_AXIS else f"{scorer} {axis}" for scorer, axis in names]
+        columns = [*keys, *((self._people, axis) for axis in self._rated_axes)]
+        only = {scorer for scorer, _ in keys}
+        heads = [s if a == ANY_AXIS else a if only == {s} else f"{s} {a}" for s, a in columns]
         yield Table("", ["system", *heads], rows, "l" + "r" * len(heads))
         yield self._meanings(shown)
-        if hidden := {score.scorer for score in self.scores} - {score.scorer for score in shown}:
-            names_hidden = ", ".join(sorted(hidden))
-            left_out = f"Left out are {names_hidden}, which read the same evidence in another way; "
-            yield _wrapped(f"{left_out}`--full` shows them.")
+        if hidden := sorted({*names} - {score.scorer for score in shown}):
+            yield _wrapped(f"Left out: {', '.join(hidden)}; `--full` shows all.")
         if not self.scores:
             yield NOT_SCORED
         yield _wrapped("Add `--system NAME` (Python: `system=NAME`) to see its text and evidence.")

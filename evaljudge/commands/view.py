@@ -37,11 +37,11 @@ def made_site(options: ViewOptions) -> Site:
         raise UserError("--rater is for a sheet of texts to rate: name it with --label")
     outs = [options.out, *listed(options.beside or ())]
     runs = [(scored_run(out), open_run(out).findings) for out in outs]
-    other = runs[1][0] if len(runs) > 1 else None
-    run_site = RunSite(*runs[0], other, merged(trend(runs)) if len(runs) > 2 else ())
-    if other is not None and not run_site.index.shared_texts:
+    others = [run for run, _ in runs[1:]]
+    run_site = RunSite(*runs[0], others, merged(trend(runs)) if len(runs) > 2 else ())
+    if others and not any(other["texts"] for other in run_site.compared):
         raise UserError(
-            f"{other.out}: it has no text of {options.out} (by document and system), so there "
+            f"{others[0].out}: it has no text of {options.out} (by document and system), so there "
             "is nothing to compare"
         )
     return run_site.site

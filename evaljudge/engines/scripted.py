@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from evaljudge.engines.source import Identity, LowMass, ModelFacts, ModelSource
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -155,11 +155,13 @@ def _words(prompt: Prompt) -> tuple[Spent, ...]:
 
 
 class ScriptedEngines:
-    """Opens a scripted model in place of an engine; `opens` is called in the worker."""
+    """Opens a scripted model in place of an engine, in the worker; or each by its `source`."""
 
     version = "scripted 1"
 
-    def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
+    def __init__(
+        self, opens: Callable[[], Scripted] | Mapping[str, Callable[[], Scripted]] = Scripted
+    ) -> None:
         self._opens = opens
 
     def describe(self, source: ModelSource) -> ModelFacts:
@@ -176,4 +178,8 @@ class ScriptedEngines:
         """There are no files."""
 
     def open(self, source: ModelSource, seed: int) -> Scripted:
-        return self._opens()
+        if not isinstance(self._opens, Mapping):
+            return self._opens()
+        if source.source not in self._opens:
+            raise UserError(f"ScriptedEngines: {unknown('model', source.source, self._opens)}")
+        return self._opens[source.source]()

@@ -226,16 +226,12 @@ def _peoples_best(findings: Findings, axis: str) -> str:
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
     """Places of round numbers in between, which are 1, 2 or 5 times a power of ten apart."""
     if low == high:
-        return [(0.5, tick_label(low))]
+        return [(0.5, f"{low + 0.0:g}")]
     rough = (high - low) / wanted
     power = 10.0 ** floor(log10(rough))
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
     numbers = [round(i * step, 10) for i in range(-floor(-low / step), floor(high / step) + 1)]
-    return [((number - low) / (high - low), tick_label(number)) for number in numbers]
-
-
-def tick_label(value: float) -> str:
-    return f"{value + 0.0:g}".replace("-", "−", int(value < 0))
+    return [((number - low) / (high - low), f"{number + 0.0:g}") for number in numbers]
 
 
 # how far the scorer agrees with people

@@ -241,7 +241,7 @@ async function chosen() {
   const columns = people < 0 ? [null, null] : [`rating:${people}`, `disagreement:${scorer}:${people}`];
   const [found, scores, reasons, ratings, apart, doubts, others] = await Promise.all([searched(),
     source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ...columns.map((name) => name && source.column(name)),
-    source.column(`doubt:${scorer}`), data.other ? source.column(`other:${scorer}`) : null]);
+    source.column(`doubt:${scorer}`), Promise.all(data.others.map((_, at) => source.column(`other:${scorer}:${at}`)))]);
   const tests = [];
   if (found) tests.push((row) => found[row]);
   if (given("by-system")) {
@@ -261,13 +261,13 @@ async function chosen() {
   if (rated) tests.push((row) => (Boolean(ratings) && !Number.isNaN(ratings[row])) === (rated === "yes"));
   const [way, rule] = given("by-selected").split(/:(.*)/s);
   if (way) {
-    const column = await source.column(`${way === "flipped" ? way : "selected"}:${data.selections.indexOf(rule)}`);
+    const column = way === "flipped" ? await flipped([rule]) : await source.column(`selected:${data.selections.indexOf(rule)}`);
     tests.push((row) => Boolean(column[row]) === (way !== "no"));
   }
   const rows = [];
   for (let row = 0; row < list.names.length; row += 1) if (tests.every((test) => test(row))) rows.push(row);
-  const decimals = [scores, others, ratings, apart, doubts].map((values) => values && decimalsOf(values));
-  if (others) decimals.fill(Math.max(decimals[0], decimals[1]), 0, 2);  // they are compared
+  const compared = Math.max(...[scores, ...others].map(decimalsOf));
+  const decimals = [compared, ...[ratings, apart, doubts].map((values) => values && decimalsOf(values)), ...others.map(() => compared)];
   Object.assign(list, { scorer, scores, reasons, ratings, apart, doubts, others, decimals });
   return rows;
 }
@@ -284,23 +284,26 @@ function decimalsOf(values) {
   return high - low > 1 || high === low ? 2 : Math.min(3 - Math.ceil(Math.log10(high - low)), 6);
 }
 
-// Of each text, whether any rule that both runs share selects it in only one of them.
-async function flipped() {
-  const rules = data.compared.shared.map((rule) => source.column(`flipped:${data.selections.indexOf(rule)}`));
-  const columns = await Promise.all(rules);
+// Of each text, whether one of these rules selects it in only one of two runs that have the rule.
+async function flipped(rules) {
+  const columns = await Promise.all(rules.flatMap((rule) => data.others.map(({ shared }, at) => (
+    shared.includes(rule) ? source.column(`flipped:${data.selections.indexOf(rule)}:${at}`) : []))));
   return list.names.map((_, row) => columns.some((column) => column[row]));
 }
 
 async function sorted(rows) {
   const { scores, ratings, apart, doubts, others } = list;
   const order = $("sort").value;
-  const rising = { low: scores, "doubt-low": doubts, "disagreement-low": apart, "people-low": ratings, "other-low": others };
-  const falling = { high: scores, doubt: doubts, disagreement: apart, "people-high": ratings, "other-high": others };
+  const rising = { low: scores, "doubt-low": doubts, "disagreement-low": apart, "people-low": ratings };
+  const falling = { high: scores, doubt: doubts, disagreement: apart, "people-high": ratings };
+  others.forEach((values, at) => { [rising[`other-low-${at}`], falling[`other-high-${at}`]] = [values, values]; });
   let values = rising[order] ?? falling[order]?.map((value) => -value);
   if (order === "threshold") values = scores.map((score) => Math.abs(score - threshold.value));
-  if (order === "difference" && others) {
-    const flips = await flipped();
-    values = Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? 1e9 : 0));
+  if (order === "difference") {
+    const flips = await flipped(data.selections);
+    const farther = (most, apart) => (most >= apart || Number.isNaN(apart) ? most : apart);
+    values = Float64Array.from(scores, (score, row) => (flips[row] ? -1e9 : 0)
+      - others.map((values) => Math.abs(score - values[row])).reduce(farther, NaN));
   }
   if (!values) return rows;
   const known = rows.filter((row) => !Number.isNaN(values[row]));
@@ -322,7 +325,7 @@ async function refresh() {
   const set = FILTERS.filter((id) => $(id).value !== defaultOf(id)).length;
   $("filters-set").textContent = set ? ` (${set} set)` : "";
   markHeads();
-  if (data.other) sayDifference();
+  data.others.forEach(sayDifference);
   drawMatrix();
   await showRows(0);
 }
@@ -359,12 +362,12 @@ function line(row, begins) {
   const head = make("th", "", { scope: "row" });
   head.append(link);
   const reason = list.reasons ? list.reasons[row] : -1;
-  const [scores, others, ratings, apart, doubts] = [list.scores, list.others, list.ratings, list.apart, list.doubts]
-    .map((values, at) => (values ? fixed(values[row], at === 2 && Number.isInteger(values[row]) ? 0 : list.decimals[at]) : "–"));
+  const [scores, ratings, apart, doubts, ...others] = [list.scores, list.ratings, list.apart, list.doubts, ...list.others]
+    .map((values, at) => (values ? fixed(values[row], at === 1 && Number.isInteger(values[row]) ? 0 : list.decimals[at]) : "–"));
   const cells = [
     [data.short[list.systems[row]], "system"],
     reason >= 0 ? [`unscored: ${data.reasons[reason]}`, "reason"] : [scores, "number"],
-    ...(data.other ? [[others, "number"]] : []),
+    ...others.map((score) => [score, "number"]),
     [ratings, "number"],
     ...(data.human.length ? [[apart, "number wide"]] : []),
     [doubts, "number"],
@@ -540,9 +543,19 @@ async function changed(event) {
   await refresh();
 }
 
+// Of an address that names no part of the page.
+function sayNoPart() {
+  const part = location.hash.slice(1).split("?")[0];
+  if (!part || $(part)) return;
+  $("unknown").textContent = harmless(`There is no part '${part}' on this page.`);
+  $("unknown").hidden = false;
+  $("unknown").scrollIntoView({ block: "center" });
+}
+
 async function openList(isClicked) {
-  if (!isAt("texts") && !isAt("thresholds")) return;
   $("unknown").hidden = true;
+  sayNoPart();
+  if (!isAt("texts") && !isAt("thresholds")) return;
   if (String(asGiven(location.hash)) !== String(asGiven(address()))) {
     setControls(asGiven(location.hash));
     history.replaceState(null, "", address());
@@ -551,25 +564,22 @@ async function openList(isClicked) {
   $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
 }
 
-// ---- what differs from another run
+// ---- what differs from other runs
 
-function sayDifference() {
-  const { differ, otherwise } = data.compared;
+function sayDifference({ differ, otherwise }, at) {
   const name = nameOf(data.scorers[list.scorer]);
   const n = differ[list.scorer];
   const said = differ.every((one) => one === 0) ? "No score differs between the two runs."
     : n === null ? `The other run has no scorer ${name}, so nothing is compared by it.`
       : `${n.toLocaleString("en")} ${n === 1 ? "score" : "scores"} of ${name} ${n === 1 ? "differs" : "differ"}.`;
   const how = otherwise[data.scorers[list.scorer].scorer];
-  $("difference").replaceChildren(...prose(said + (how
+  $("difference").querySelectorAll("span")[at].replaceChildren(...prose(said + (how
     ? ` The other run makes ${name} in another way, so the two scores may be on different scales: ${how}` : "")));
 }
 
 async function beginComparison() {
-  const { shared, changed: other } = data.compared;
-  for (const rule of shared) {
-    const flips = await source.column(`flipped:${data.selections.indexOf(rule)}`);
-    const n = flips.reduce((sum, one) => sum + one, 0);
+  for (const rule of data.selections) {
+    const n = (await flipped([rule])).filter(Boolean).length;
     if (!n) continue;
     const said = `${n.toLocaleString("en")} ${n === 1 ? "text is" : "texts are"} selected by only one run`;
     const href = `#texts?${new URLSearchParams({ selected: `flipped:${rule}` })}`;
@@ -577,7 +587,9 @@ async function beginComparison() {
     item.append(make("a", said, { href }), harmless(` (rule ${rule})`));
     $("compared").append(item);
   }
-  $("compared").append(...other.map((rule) => make("li", `The rule ${rule} differs between the runs, so texts are not compared by it.`)));
+  for (const { changed: rules, name } of data.others) {
+    $("compared").append(...rules.map((rule) => make("li", `The rule ${rule} is another in ${name}, so texts are not compared by it.`)));
+  }
 }
 
 // ---- one text, opened by its link
@@ -809,7 +821,7 @@ async function beginTexts() {
     ...data.reasons.map((reason) => [`reason:${reason}`, `unscored: ${reason}`])]);
   fill($("by-selected"), [["", "all"], ...data.selections.flatMap((name) => [
     [`yes:${name}`, `selected by ${name}`], [`no:${name}`, `not selected by ${name}`],
-    ...(data.compared?.shared.includes(name) ? [[`flipped:${name}`, `${name}: only one of the two runs selects it`]] : [])])]);
+    ...(data.others.some(({ shared }) => shared.includes(name)) ? [[`flipped:${name}`, `${name}: only one of two runs selects it`]] : [])])]);
   list.defaults = Object.fromEntries(Object.entries(CONTROLS).map(([name, id]) => [name, $(id).value]));
   for (const id of ["by-scorer", ...Object.values(CONTROLS)]) {
     $(id).addEventListener("input", id === "search" ? later(150, changed) : changed);
@@ -854,12 +866,13 @@ async function beginTexts() {
     openList(true);
   });
   setControls(startOf(location.hash));
+  sayNoPart();
   const isOfList = /^#(texts|thresholds)\?/.test(location.hash);
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
   if (isOfList) $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
-  if (data.other) beginComparison();
+  beginComparison();
   if (data.spreads.length) threshold.move();
 }
 

@@ -184,7 +184,7 @@ def _page(
     more: Sequence[Section] = (),
 ) -> str:
     short = list(map(first.name_line, data.get("systems", ())))
-    data = {**data, "lead": first.lead(findings), "short": short}
+    data = {"others": (), **data, "lead": first.lead(findings), "short": short}
     shown = [*more, *sections(findings)]
     template = environment().get_template("page.html.j2")
     made = template.render(
@@ -192,6 +192,7 @@ def _page(
         first=first,
         drawings=pictures,
         texts=bodies,
+        more=more,
         sections=shown,
         drawn=pictures.of_sections(shown),
         words=agreement,

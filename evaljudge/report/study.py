@@ -59,6 +59,10 @@ SHARED = (
     "A question that methods of one run share is charged to the first of them: with `apart: true` "
     "each method of a study is a run of its own, and its cost is its own."
 )
+COARSE = (
+    "Few different scores, which tie where ratings tie: {}. Correlations of ranks reward this, so "
+    "such a method can stand above others without ordering texts better."
+)
 UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 
 
@@ -69,9 +73,10 @@ def study_markdown(sections: Sequence[Section], lead: Sequence[str]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
+def study_text(sections: Sequence[Section], lead: Sequence[str], *, full: bool = True) -> str:
+    """Not `full`: the first section alone, of its table the average."""
     blocks = [wrapped(one_line(line, LONG)) for line in lead]
-    for whole in sections:
+    for whole in sections if full else map(_averages, sections[:1]):
         section = _shown(whole, PLACES_ON_SCREEN, one_line)
         blocks.append("\n".join([section.title, *map(wrapped, section.about)]))
         for table in section.tables:
@@ -79,6 +84,14 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
             blocks.append(f"{one_line(table.title)}\n{on_screen(replace(table, rows=rows))}")
         blocks.append("\n".join(map(wrapped, section.notes)))
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _averages(section: Section) -> Section:
+    table, notes = section.tables[0], [note for note in section.notes if note != COMMON]
+    if table.heads[-1] == AVERAGE:
+        rows = [[row[0], row[-1]] for row in table.rows]
+        table = Table(table.title, [table.heads[0], AVERAGE], rows, "lr")
+    return replace(section, tables=[table], notes=notes)
 
 
 def study_page(sections: Sequence[Section], lead: Sequence[str], title: str = TITLE) -> str:
@@ -148,8 +161,10 @@ class _Figure:
     is_few: bool = False
 
 
-def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Section:
-    """An average of a single axis would say it again, and is left out."""
+def methods_section(
+    title: str, about: Sequence[str], averaged: Averaged, coarse: Sequence[str] = ()
+) -> Section:
+    """An average of a single axis would say it again. `coarse`: methods with few scores."""
     names = [*averaged.axes, *([AVERAGE] if len(averaged.axes) > 1 else [])]
     columns = dict(zip(names, averaged.columns, strict=False))
     rows = {
@@ -171,8 +186,10 @@ def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Sec
     )
     if not is_shared:
         tables.append(_documents(rows, columns))
-    notes = _notes(list(chain(*rows.values())), columns, is_shared)
-    return Section(title, about, tables, list(notes))
+    notes = list(_notes(list(chain(*rows.values())), columns, is_shared))
+    if 0 < len(coarse) < len(rows) and averaged.coefficient != "pearson":
+        notes.append(COARSE.format(", ".join(coarse)))
+    return Section(title, about, tables, notes)
 
 
 def pooled_section(title: str, values: Sequence[PooledValue]) -> Section:

@@ -41,6 +41,7 @@ MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS = 3, 6
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
+MORE = "more       with --full, all tables are printed here"
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
 _OUTER_LINES = 9
 """What was scored; coverage; when; an empty line; where the report and the scores lie; `show`;
@@ -83,11 +84,10 @@ def summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
     all_parts = [*parts, warnings, selected]
     while sum(len(part.lines) for part in all_parts) > MOST_LINES - _OUTER_LINES:
         max(all_parts, key=lambda part: part.kept).kept -= 1
-    more = "more       with --full, all tables are printed here"
     return Summary(
         _ended([*_scored(findings), *(line for part in parts for line in part.lines), ""]),
         warnings.lines,
-        _ended([*selected.lines, *_places(out, doc_id), more]),
+        _ended([*selected.lines, *_places(out, doc_id), MORE]),
     )
 
 

@@ -173,6 +173,7 @@ def findings_of(
         candidates=tables.candidates,
         rated=tables.rated,
         rated_by=job.config.rated_by,
+        title=job.config.title,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
         selections=selected,

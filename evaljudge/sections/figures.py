@@ -156,7 +156,7 @@ MOST_SHOWN, SIMPLE = 50, (str, int, float)
 class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
     (`fit.axis`), but what a part's `repr` leaves out is not. The first list of parts, such as
-    the systems of a ranking, has a row for each."""
+    the systems of a ranking, has a row for each, under its own names where no other has them."""
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> R: ...
@@ -165,6 +165,10 @@ class Rows(list[R]):
     def __getitem__(self, at: Any) -> Any:
         found = super().__getitem__(at)
         return Rows(found) if isinstance(at, slice) else found
+
+    def where(self, **wanted: Any) -> "Rows[R]":
+        """The rows whose fields have these values: `where(axis="fluency", level="sample")`."""
+        return Rows(r for r in self if all(getattr(r, name) == v for name, v in wanted.items()))
 
     def to_pandas(self) -> Any:
         import pandas as pd
@@ -204,8 +208,10 @@ def _each_part(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for row in map(_flat, rows):
         of_many = (n for n, v in row.items() if isinstance(v, list | tuple) and v)
         several = next((name for name in of_many if is_dataclass(row[name][0])), None)
-        for part in row[several] if several else [None]:
-            yield _flat({**row, several: part} if several else row)
+        others = _flat({name: value for name, value in row.items() if name != several})
+        for part in row[several] if several else [{}]:
+            own = _flat(part)
+            yield others | {f"{several}.{n}" if n in others else n: v for n, v in own.items()}
 
 
 def _flat(row: Any, before: str = "") -> dict[str, Any]:

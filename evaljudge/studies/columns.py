@@ -22,6 +22,7 @@ from evaljudge.report.study import COUNTED, MethodCost, PooledValue
 from evaljudge.storage import Output
 
 Trials = dict[str, list[str]]  # the columns of each method's trials
+FEW_SCORES = 10
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 
 
@@ -98,6 +99,15 @@ class Columns:
     @property
     def of_packs(self) -> Trials:
         return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
+
+    def coarse(self, wanted: Trials) -> list[str]:
+        """Those of the methods that have few different scores on every axis."""
+
+        def is_coarse(trial: str) -> bool:
+            columns = self._scores.get(trial, {}).values()
+            return all(len(np.unique(c[np.isfinite(c)])) <= FEW_SCORES for c in columns)
+
+        return [method for method, trials in wanted.items() if all(map(is_coarse, trials))]
 
     @property
     def has_mostly_two_texts(self) -> bool:

@@ -128,7 +128,7 @@ def run_study(
     }.items():
         if compared := columns.compared(names, config.agreement):
             results[title] = asdict(compared)
-            sections.append(methods_section(title, about, compared))
+            sections.append(methods_section(title, about, compared, columns.coarse(names)))
     if pooled := columns.pooled(config.agreement):
         results[POOLED] = list(map(asdict, pooled))
         sections.append(pooled_section(POOLED, pooled))

@@ -12,6 +12,7 @@ trend([(scored_run("runs/may"), findings), …])  ->  [Section("Trend", …)]
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
+from pathlib import PurePath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -59,33 +60,30 @@ def judge_of(scorer: str) -> str:
 
 
 class RunIndex(RunScores):
-    """A run, on its own or beside another one, on the texts of the first."""
+    """A run, on its own or beside others, on the texts of the first."""
 
-    def __init__(self, run: ScoredRun, other: "RunIndex | None" = None) -> None:
+    def __init__(self, run: ScoredRun, *others: "RunIndex") -> None:
         super().__init__(run.output, run.scored, np.float32)
-        self.run, self.other = run, other
+        self.run, self.others = run, others
         self.systems = sorted({system for _, system in self.texts})
         self.further = kept_ratings(run.output).texts
         """What people rated besides the corpus."""
         self.rate({text: rated.ratings for text, rated in self.further.items()})
         self.axes = sorted(self.human)
         self.selections = selections(run)
-        self._rows = self.rows_of(()) if other is None else other.rows_of(self.texts)
-        """The place of each text in the other run; -1: it has no such text."""
-        self.shared_texts = int((self._rows >= 0).sum())
-
-    # what is asked of it
+        self._rows = [other.rows_of(self.texts) for other in others]
+        """The place of each text in each other run; -1: it has no such text."""
 
     def column(self, name: str) -> bytes:
         """`score:3`, `reason:3`, `doubt:3`, `disagreement:3:0` (of a scorer, on an axis of people),
         `rating:0`, `system`, `selected:1`, each by its place in what the page was given; beside
-        another run also `other:3`, its scores on this scale, and `flipped:1`: whether only one of
-        the two selects the text."""
+        other runs also `other:3:0`, the first one's scores on this scale, and `flipped:1:0`:
+        whether only one of the two selects the text."""
         kind, *numbers = name.split(":")
-        number, axis = [*map(int, numbers), 0, 0][:2]
+        number, second = [*map(int, numbers), 0, 0][:2]
         column: NDArray[Any]
         match kind:
-            case _ if number < 0 or axis < 0:
+            case _ if number < 0 or second < 0:
                 raise LookupError(name)
             case "rating":
                 column = self.human[self.axes[number]]
@@ -93,7 +91,7 @@ class RunIndex(RunScores):
                 columns = {"score": self.scores, "doubt": self.doubts}.get(kind, self.unscored)
                 column = columns[self.scales[number]]
             case "disagreement":
-                scale, on = self.scales[number], self.axes[axis]
+                scale, on = self.scales[number], self.axes[second]
                 if scale[1] not in (on, ANY_AXIS):  # the scorer's own, unless it has none
                     raise LookupError(on)
                 column = disagreement(self.scores[scale], self.human[on]).astype(np.float32)
@@ -102,12 +100,12 @@ class RunIndex(RunScores):
                 column = np.array([code_of[system] for _, system in self.texts], np.int16)
             case "selected":
                 column = self.selected[self.selections[number]]
-            case "other" if self.other is not None:
-                column = self._theirs(self.scales[number])
-            case "flipped" if self.other is not None:
-                selection = self.selections[number]
-                theirs = aligned(self.other.selected.get(selection), self._rows, np.uint8(0))
-                column = (self.selected[selection] != theirs) & (self._rows >= 0)
+            case "other":
+                column = self._theirs(second, self.scales[number])
+            case "flipped":
+                selection, rows = self.selections[number], self._rows[second]
+                theirs = aligned(self.others[second].selected.get(selection), rows, np.uint8(0))
+                column = (self.selected[selection] != theirs) & (rows >= 0)
             case _:
                 raise LookupError(name)
         return column.tobytes()
@@ -125,15 +123,11 @@ class RunIndex(RunScores):
     def prompts(self) -> RunPrompts:
         return RunPrompts(self.run.output)
 
-    # the run beside it
-
-    @property
-    def comparison(self) -> dict[str, Any]:
-        """How many texts both runs have; for each scorer and axis, on how many of them the scores
-        differ, None where the other run lacks it; the selections of both, by their rules; and the
-        scorers whose signatures differ, with the settings that do."""
-        if (other := self.other) is None:
-            return {}
+    def comparison(self, at: int = 0) -> dict[str, Any]:
+        """With the other run at this place: how many texts both have; for each scorer and axis, on
+        how many of them the scores differ, None where the other lacks it; the selections of both,
+        by their rules; and the scorers whose signatures differ, with the settings that do."""
+        other, names = self.others[at], [PurePath(one.run.out).name for one in self.others]
         shared = sorted(set(self.selections) & set(other.selections))
         both = ([about_selection(r, n)["rule"] for r in (self.run, other.run)] for n in shared)
         rules = {name: mine == theirs for name, (mine, theirs) in zip(shared, both, strict=True)}
@@ -149,21 +143,22 @@ class RunIndex(RunScores):
             return "; ".join([*map(one_line, said), more])
 
         return {
-            "texts": self.shared_texts,
-            "differ": [self._differing(k) if k in other.scores else None for k in self.scales],
+            "out": other.run.out,
+            "name": names[at] if names.count(names[at]) == 1 else other.run.out,
+            "texts": int((self._rows[at] >= 0).sum()),
+            "differ": [self._differing(at, k) if k in other.scores else None for k in self.scales],
             "shared": [name for name, is_same in rules.items() if is_same],
             "changed": [name for name, is_same in rules.items() if not is_same],
             "otherwise": {n: changed(n) for n in mine if n in theirs and mine[n] != theirs[n]},
         }
 
-    def _theirs(self, key: Key) -> NDArray[Any]:
-        column = self.other.scores.get(key) if self.other else None
-        return aligned(column, self._rows, np.float32(np.nan))
+    def _theirs(self, at: int, key: Key) -> NDArray[Any]:
+        return aligned(self.others[at].scores.get(key), self._rows[at], np.float32(np.nan))
 
-    def _differing(self, key: Key) -> int:
-        mine, theirs = self.scores[key], self._theirs(key)
+    def _differing(self, at: int, key: Key) -> int:
+        mine, theirs = self.scores[key], self._theirs(at, key)
         differ = (mine != theirs) & ~(np.isnan(mine) & np.isnan(theirs))
-        return int((differ & (self._rows >= 0)).sum())
+        return int((differ & (self._rows[at] >= 0)).sum())
 
 
 class RunSite:
@@ -171,12 +166,13 @@ class RunSite:
         self,
         run: ScoredRun,
         findings: Findings,
-        other: ScoredRun | None = None,
+        others: Sequence[ScoredRun] = (),
         more: Sequence[Section] = (),
     ) -> None:
-        """`other`: a run that is compared with it; `more`: what else the page says of the runs."""
+        """`others`: runs compared with it; `more`: what else the page says of the runs."""
         self.findings, self.more = findings, more
-        self.index = RunIndex(run, None if other is None else RunIndex(other))
+        self.index = RunIndex(run, *map(RunIndex, others))
+        self.compared = [self.index.comparison(at) for at in range(len(others))]
         routes = (self.names, self.column, self.begins, self.text, self.search)
         self.site = Site({"/": self.page, **{f"/{route.__name__}": route for route in routes}})
         self._cases = lru_cache(KEPT)(self._read_cases)
@@ -191,10 +187,8 @@ class RunSite:
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,
+            "others": self.compared,
         }
-        if index.other is not None:
-            out, name = index.other.run.out, index.other.run.out.rstrip("/").rpartition("/")[2]
-            data |= {"other": out, "other_name": name, "compared": index.comparison}
         return Response(page(self.findings, data=data, more=self.more).encode(), HTML)
 
     def names(self, given: Given) -> Response:
@@ -230,9 +224,10 @@ class RunSite:
         text = index.texts[row]
         selected = {name: [text] for name, column in index.selected.items() if column[row]}
         html = _shown(index, row, selected)
-        if (other := index.other) and (there := other.row_of.get(text)) is not None:
-            beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
-            html += beside.format(one_line(other.run.out), _shown(other, there, {}))
+        for other in index.others:
+            if (there := other.row_of.get(text)) is not None:
+                beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
+                html += beside.format(one_line(other.run.out), _shown(other, there, {}))
         # Not as HTML: a page of its own, without the content policy, it must never be.
         return Response(html.encode(), TEXT)
 

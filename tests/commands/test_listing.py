@@ -64,7 +64,7 @@ def test_a_judge_and_a_metric_have_their_settings_and_scorers():
     said = said_of("synthetic")
     assert said["levels"] == "2 | 3 | 5 | 9, default 5: how many references: 2, 3, 5 or 9"
     assert said["checks.exchanged"] == "number, default 0.1"
-    assert "from −15 (worse than all) to 15 (better than all)" in said["synthetic"]
+    assert "from -15 (worse than all) to 15 (better than all)" in said["synthetic"]
     assert "1 (worst) to 5 (best)" in said["synthetic.level"]
     assert said_of("bertscore")["part"] == 'f1 | precision | recall, default "f1"'
     for kind in kinds():  # each judge refuses what it does not know, and so says what it takes

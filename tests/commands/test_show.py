@@ -57,12 +57,15 @@ def test_without_a_system_all_are_listed(run, capsys):
     text = shown(run, "--doc", "d7", "--axis", "fluency", capsys=capsys)
     assert "document   d7" in text
     heads = next(line for line in text.splitlines() if line.startswith("system  "))
-    assert heads.split("  ")[1:3] == ["synthetic fluency", "geval fluency"]
+    assert heads.split("  ") == ["system", "synthetic fluency", "geval fluency", "people fluency"]
     assert "coherence" not in text
     assert "people fluency" in text
     assert any(line.startswith("mute") for line in text.splitlines())
-    heads, _, left_out = text.partition("Left out are ")
-    assert "synthetic.level" not in heads and "synthetic.ordinal" in left_out
+    heads, _, left_out = text.partition("Left out: ")
+    assert "synthetic.level" not in heads and "words" not in heads
+    assert "synthetic.ordinal" in left_out and "direct" in left_out and "words" in left_out
+    alone = shown(run, "--doc", "d7", "--judge", "geval", capsys=capsys)
+    assert "system  fluency  coherence  people fluency" in alone
     assert "synthetic.level" in shown(run, "--doc", "d7", "--full", capsys=capsys)
 
 

@@ -107,6 +107,20 @@ def test_each_medium_as_it_is_written(snapshot):
     snapshot({"tables": Reader(text).tables, "places": places}, "page")
 
 
+def test_in_short_the_average_alone_is_shown():
+    section = methods_section("SummEval", [], TABLE, ["half"])
+    cost = Section("Cost", [], [Table("Asks", ["m", "n"], [["a", "1"]], "lr")])
+    told = study_text([section, cost], ["100 documents"], full=False)
+    lines = [line.split() for line in told.splitlines()]
+    assert lines[0] == ["100", "documents"] and "Asks" not in told
+    at = lines.index(["method", "average"])
+    assert lines[at + 1] == ["ours", "0.369¹", "[0.32,", "0.41]"]
+    assert "tie where ratings tie: half." in told
+    assert "Asks" in study_text([cost], [], full=False)
+    coarse = methods_section("SummEval", [], TABLE, ["ours", "sampled", "half", "last"])
+    assert not any("tie where ratings tie" in note for note in coarse.notes)
+
+
 def test_nothing_is_explained_that_is_not_there():
     rows = {"only": [Figure(0.3, place="best"), Figure(0.3, place="best")]}
     section = methods_section("S", [], averages("kendall", ["fluency"], rows))

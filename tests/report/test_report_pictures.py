@@ -123,7 +123,7 @@ def test_places_are_those_of_the_values(findings):
     (mark,) = drawn.findall(".//line[@class='limit']")
     assert float(mark.attrib["x1"]) == 6 + 0.75 * 408
     assert [tick.text for tick in drawn.findall(".//text[@class='tick']")] == [
-        "−1", "−0.5", "0", "0.5", "1",
+        "-1", "-0.5", "0", "0.5", "1",
     ]  # fmt: skip
 
 

@@ -86,13 +86,23 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert list(opened.findings._ipython_key_completions_()) == list(analyses())
     some = opened.agreement[1:3]
     assert list(some.to_pandas()["level"]) == [row.level for row in opened.agreement[1:3]]
+    chosen = opened.agreement.where(axis="fluency", level="system")
+    assert set(chosen.to_pandas()["level"]) == {"system"}
+    assert chosen == [
+        row for row in opened.agreement if (row.axis, row.level) == ("fluency", "system")
+    ]
+    few = opened.agreement.where(level="sample", coefficient="spearman")
+    assert {(row.n < 6, row.low, row.high) for row in few} == {(True, None, None)}
+    assert any(row.low is not None for row in chosen)
+    kept = opened.findings["agreement"].where(level="sample", coefficient="spearman")
+    assert any(row.low is not None for row in kept)
     assert opened.agreement[-1] == list(opened.agreement)[-1]
     assert repr(opened.show()) == repr(opened.show("test-0-0000"))
     ranked = opened.findings["systems"]
     named = [(row.scorer, row.axis, one.system, one.mean) for row in ranked for one in row.systems]
-    columns = ["scorer", "axis", "systems.system", "systems.mean"]
+    columns = ["scorer", "axis", "system", "mean"]
     assert list(ranked.to_pandas()[columns].itertuples(index=False, name=None)) == named
-    assert "<th>systems.mean</th><th>systems.low</th>" in ranked._repr_html_()
+    assert "<th>mean</th><th>low</th>" in ranked._repr_html_()
 
 
 @pytest.mark.service

@@ -131,6 +131,7 @@ def test_all_documents_together_as_in_the_runs_reports(done):
     assert pooled["words", "summary"]["spread"] is None
     assert "Pearson, summary level" in done.text
     assert "two rated texts" not in done.text
+    assert "where ratings tie" not in done.text  # Pearson's correlation rewards no tie
     one = pooled["direct", "system"]
     assert f"{one['value']:.3f} ± {one['spread']:.3f}" in done.text
 
@@ -142,9 +143,11 @@ def test_two_texts_a_document_are_compared_pooled_without_packs(given):
     for document in documents:
         document["candidates"] = document["candidates"][:2]
     cases.write_text("\n".join(map(json.dumps, documents)))
-    given["study"] = {"judges": [{"judge": "direct", "steps": False}]}
+    given["study"] = {"judges": [{"judge": "direct", "steps": False}, "synthetic"]}
+    given["agreement"] = {"resamples": 20}
     study = run_study(given, engines=ScriptedEngines(lambda: Scripted(rating)))
     assert "have two rated texts or fewer" in study.text
+    assert "tie where ratings tie: direct, words. " in " ".join(study.text.split())
 
 
 def test_how_pooled_values_are_shown():

@@ -67,10 +67,10 @@ def labelling(
 
 
 @contextmanager
-def looking(run: evaljudge.Outcome, beside: evaljudge.Outcome | None = None) -> Iterator[str]:
+def looking(run: evaljudge.Outcome, *beside: evaljudge.Outcome) -> Iterator[str]:
     """The link of a run's page."""
-    other = beside and scored_run(beside.out)
-    with served(RunSite(scored_run(run.out), run.findings, other).site) as link:
+    others = [scored_run(one.out) for one in beside]
+    with served(RunSite(scored_run(run.out), run.findings, others).site) as link:
         yield link
 
 

@@ -94,6 +94,13 @@ def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(outcome, brow
             assert page.is_visible("#unknown") and page.url.endswith("#texts")
         choose(page, "#by-system", "A")
         assert not page.is_visible("#unknown")
+        page.evaluate("location.hash = '#nonsense'")
+        page.wait_for_selector("#unknown:visible")
+        assert page.text_content("#unknown") == "There is no part 'nonsense' on this page."
+        page.evaluate("location.hash = '#answer'")
+        page.wait_for_selector("#unknown", state="hidden")
+    with looking(outcome) as link, listed(browser, f"{link}#nonsense") as page:
+        assert page.text_content("#unknown:visible").startswith("There is no part 'nonsense'")
 
 
 def test_a_text_that_is_not_there_is_said(link, browser):
@@ -103,6 +110,7 @@ def test_a_text_that_is_not_there_is_said(link, browser):
             "This text is not among the 60 texts of this page: evaljudge view shows all texts of "
             "the run." if link.startswith("file") else "The run has no such text."
         )  # fmt: skip
+        assert page.evaluate("document.activeElement.id") == "text-name"
         assert page.is_disabled("#previous") and page.is_disabled("#next")
 
 
@@ -121,7 +129,8 @@ def test_a_texts_link_says_whose_evidence_comes_first(browser, tmp_path):
         page.wait_for_url("**&system=B&scorer=direct&axis=relevance")
         page.locator("#text-name", has_text="· B").wait_for()
         assert evidence(page) == expected
-        assert page.text_content("#difference") == "No score differs between the two runs."
+        said = page.text_content("#difference span")
+        assert said == "No score differs between the two runs."
 
 
 def test_heads_and_order_are_in_step(alone, browser):

@@ -180,12 +180,12 @@ def test_an_open_text_begins_with_its_score_and_the_evidence(link, browser):
         lines = page.locator("dialog .headline p").all_inner_texts()
         assert re.fullmatch(r"synthetic · fluency: -?\d+\.\d{3}; rating: \d", lines[0])
         assert lines[1] == page.text_content("#meaning")
-        assert "from −15 (worse than all) to 15 (better than all)" in lines[1]
+        assert "from -15 (worse than all) to 15 (better than all)" in lines[1]
         total = lines[0].split(": ")[1].split(";")[0]
         sentence = page.locator(
             "dialog .judged p", has_text="the sum, over the levels"
         ).inner_text()
-        said = sentence.split(" = ")[1].split(":")[0].replace("−", "-")
+        said = sentence.split(" = ")[1].split(":")[0]
         assert float(said) == pytest.approx(float(total), abs=0.006)
         assert (
             page.locator("dialog .judged details[open]").first.inner_text().startswith("Reference")

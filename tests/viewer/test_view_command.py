@@ -3,6 +3,7 @@
 import json
 import shutil
 import socket
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,26 @@ def first(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("first"), "run", **JUDGES, **rule(3))
 
 
+def test_a_title_is_the_pages_heading_and_binds_no_run(tmp_path):
+    def page_of(**titled: str) -> str:
+        made = make_run(tmp_path, "run", judges={}, select=[], **titled)
+        return (Path(made.out) / "report" / "index.html").read_text()
+
+    out = tmp_path / "run"
+    assert f"<h1><bdi>{out}</bdi></h1>" in page_of()
+    page = page_of(title="May & June")
+    assert "<h1><bdi>May &amp; June</bdi></h1>" in page and "<title>May &amp; June, 20" in page
+    assert f"evaljudge report of <bdi>{out}</bdi>, task" in page
+    with pytest.raises(UserError, match="title"):
+        page_of(title="two\nlines")
+
+
 def test_the_same_run_differs_in_nothing(first):
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(run))
-    assert index.comparison == {
-        "texts": 120, "differ": [0] * len(index.scales), "shared": ["fair", "good"], "changed": [],
-        "otherwise": {},
+    assert index.comparison() == {
+        "out": first.out, "name": "run", "texts": 120, "differ": [0] * len(index.scales),
+        "shared": ["fair", "good"], "changed": [], "otherwise": {},
     }  # fmt: skip
 
 
@@ -44,8 +59,8 @@ def test_a_rule_that_differs_is_not_compared(first, tmp_path):
     there = make_run(tmp_path, "third", **JUDGES, **rule(4))
     run = scored_run(first.out)
     index = RunIndex(run, RunIndex(scored_run(there.out)))
-    assert (index.comparison["shared"], index.comparison["changed"]) == (["fair"], ["good"])
-    lacking = RunIndex(run, RunIndex(scored_run(other.out))).comparison
+    assert (index.comparison()["shared"], index.comparison()["changed"]) == (["fair"], ["good"])
+    lacking = RunIndex(run, RunIndex(scored_run(other.out))).comparison()
     assert lacking["differ"][index.scales.index(("geval", "fluency"))] is None
     assert lacking["differ"][index.scales.index(("words", "*"))] == 0
     assert (lacking["shared"], lacking["changed"]) == ([], [])
@@ -54,7 +69,7 @@ def test_a_rule_that_differs_is_not_compared(first, tmp_path):
 def test_scorers_made_otherwise_and_runs_without_a_common_text(first, tmp_path):
     other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
     index = RunIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
-    otherwise = index.comparison["otherwise"]
+    otherwise = index.comparison()["otherwise"]
     see = f"see `evaljudge diff {first.out} {other.out}`"
     assert otherwise["geval"] == f"judges.geval.samples (0 → 8); {see}"
     assert "words" not in otherwise
@@ -130,3 +145,4 @@ def test_no_line_joins_runs_of_other_scales_or_documents(tmp_path):
     page = made_site(ViewOptions(outs[0], beside=outs[1:])).reads["/"]({}).content.decode()
     drawn = page[page.index("<h4><bdi>A: synthetic, fluency") :].partition("</figure>")[0]
     assert (drawn.count("<circle"), drawn.count('class="way"')) == (5, 2)
+    assert '<a href="#section-0">Trend</a>' in page

@@ -190,13 +190,41 @@ def test_two_runs_side_by_side_show_flips(outcome, browser, tmp_path):
         head = page.locator("#list th", has_text="in next")
         assert head.get_attribute("title") == f"The same scorer's score in {other.out}"
         assert f"Compared with {other.out}, on the 120 texts" in page.inner_text("#texts")
-        assert "scores of synthetic · fluency differ." in page.text_content("#difference")
+        difference = page.locator("#difference span")
+        assert "scores of synthetic · fluency differ." in difference.text_content()
         choose(page, "#by-scorer", "geval · fluency")
-        assert page.text_content("#difference").startswith("The other run has no scorer geval")
+        assert difference.text_content().startswith("The other run has no scorer geval")
         page.locator("#list tbody a").first.click()
         page.wait_for_selector("dialog[open] .beside .judged")
         heads = page.locator(".beside > .judged > h3").all_text_contents()
         assert [head.split()[0] for head in heads] == ["synthetic"]
+
+
+@pytest.mark.long
+def test_each_other_run_has_a_column(outcome, browser, tmp_path):
+    third = make_run(tmp_path, "third", judges={"synthetic": {"levels": 3}})
+    with looking(outcome, outcome, third) as link, listed(browser, link) as page:
+        heads = page.locator("#list th").all_text_contents()
+        assert heads[2:5] == ["score", "in run", "in third"]
+
+        def columns() -> list[list[float]]:
+            texts = [row.locator("td").all_text_contents()[1:4]
+                     for row in page.locator("#list tbody tr").all()]  # fmt: skip
+            return [[float(cell) for cell in row] for row in texts]
+
+        choose(page, "#by-scorer", "synthetic.ordinal · fluency")
+        mine, same, other = zip(*columns(), strict=True)
+        assert mine == same != other
+        said = page.locator("#difference span").all_text_contents()
+        assert said[0].startswith("No score differs") and "differ" in said[1]
+        page.locator("#list th button", has_text="in third").click()
+        settle(page)
+        theirs = [row[2] for row in columns()]
+        assert theirs == sorted(theirs, reverse=True)
+        page.locator("#list tbody a").first.click()
+        page.wait_for_selector("dialog[open] .beside .judged")
+        assert page.locator(".beside > h3").all_text_contents() == [
+            f"In {outcome.out}", f"In {third.out}"]  # fmt: skip
 
 
 def test_twenty_texts_are_rated_blind(outcome, browser, tmp_path):

@@ -265,7 +265,7 @@ class Synthetic(Judge):
         most = named(sum(levels))
         references = f"comparisons with {len(levels)} references"
         return {
-            "": f"Weighted sum over {references}, from −{most} (worse than all) to {most} "
+            "": f"Weighted sum over {references}, from -{most} (worse than all) to {most} "
             "(better than all).",
             ".level": "The weighted sum on the scale of ratings, from 1 (worst) to 5 (best).",
             ".ordinal": f"The expected level by {references}, from 1 (worst) to 5 (best).",

@@ -126,4 +126,4 @@ def _ladder(judged: JudgedCandidate) -> Ladder:
 
 
 def _signed(value: float) -> str:
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}"

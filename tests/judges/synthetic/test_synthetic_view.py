@@ -75,8 +75,8 @@ def ladder(levels: Sequence[Any]) -> Ladder:
 
 def test_the_page_says_how_the_bars_make_the_score() -> None:
     found = ladder([level(*one) for one in SAMPLE.items()])
-    assert [rung.adds for rung in found.rungs] == ["−3.50", "−0.40", "+1.20", "+1.50", "+0.88"]
-    assert found.score.startswith("mine = −0.32: the sum, over the levels, of level ×")
+    assert [rung.adds for rung in found.rungs] == ["-3.50", "-0.40", "+1.20", "+1.50", "+0.88"]
+    assert found.score.startswith("mine = -0.32: the sum, over the levels, of level ×")
 
 
 def test_the_nearest_reference_is_the_lowest_that_the_text_lost_to() -> None:
