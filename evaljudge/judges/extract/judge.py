@@ -1,28 +1,14 @@
 """Extract, then evaluate: a rating of the text beside the source's sentences that it is about.
 
-After "Less is More for Long Document Summary Evaluation by LLMs" (Wu et al. 2024). The sentences of
-the source that share most with the candidate are extracted, up to a budget of tokens, and the model
-rates the candidate beside this extract in place of the source. For `relevance`:
+After "Less is More for Long Document Summary Evaluation by LLMs" (Wu et al. 2024). The README says
+how the sentences are chosen, with an example. For `relevance`:
 
     source of 9,000 tokens  ->  sentences 4, 17, 18, … (1,020 tokens)  ->  p(1) … p(5)
     .05 .10 .20 .40 .25        `extract`: Σ p(r)·r = 3.70        `extract.greedy`: 4
 
-`extract: none` shows the whole source: the plain rating that "Mitigating the Impact of Reference
-Quality …" (Gigant et al. 2024) compares with.
-
 A token is a word or a sign here (in scripts without spaces, a letter), counted without any model's
-tokenizer, so that an extract is the same for all models; a model's tokenizer usually makes more of
-them. Words are compared as by ROUGE with a stemmer (metrics/lexical.py).
-
-How sentences are chosen:
-
-    text      rain closed the bridge                        words: 4, pairs of words: 3
-    source    1 It was late.   2 Rain fell.   3 They closed the bridge.   4 The bridge was old.
-
-    recall of the text's words and pairs by one more sentence, added:
-    first     2: 1/4 + 0   3: 3/4 + 2/3   4: 2/4 + 1/3      3 is chosen
-    then      2: 1/4 + 0   4: 0, as 3 has its words         2 is chosen, so that all words are there
-    then      nothing is left to cover                      1, the earliest of the others
+tokenizer, so that an extract is the same for all models. Words are compared as by ROUGE with a
+stemmer (metrics/lexical.py).
 """
 
 import re
