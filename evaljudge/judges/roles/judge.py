@@ -261,16 +261,6 @@ def mean_of_votes(polled: Polled) -> float | Failed:
     return total if isinstance(total, Failed) else total / len(polled.roles)
 
 
-def mean_of_chances(polled: Polled) -> float | Failed:
-    """Over the roles, where each was asked for p(candidate)."""
-    return _mean([p for role in polled.roles for p in role.exact.values()], polled.nobody)
-
-
-def plain_chance(polled: Polled) -> float | Failed:
-    """p(candidate) by the question without roles."""
-    return _mean(list(polled.plain.values()), "it was not asked")
-
-
 def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
     """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
     there = [value for value in values if not isinstance(value, Failed)]
@@ -281,7 +271,9 @@ def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
 READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
     "": sum_of_votes,
     ".mean": mean_of_votes,
-    ".exact": mean_of_chances,
-    ".plain": plain_chance,
+    ".exact": lambda polled: _mean(
+        [p for role in polled.roles for p in role.exact.values()], polled.nobody
+    ),
+    ".plain": lambda polled: _mean(list(polled.plain.values()), "it was not asked"),
 }
 """The keys are the scorers' suffixes."""
