@@ -45,7 +45,6 @@ from evaljudge.judges.pairs.equations import (
     log_odds,
     preference,
     ranks,
-    worth_of_place,
 )
 from evaljudge.judges.pairs.sorting import LogOdds, Search
 from evaljudge.judges.shared.asking import (
@@ -82,6 +81,11 @@ class ReadPair:
     @property
     def preference(self) -> float:
         return preference(self.odds)
+
+    @property
+    def worth_of_place(self) -> float | None:
+        """The log-odds that standing first is worth, where both orders were asked."""
+        return None if self.first is None or self.second is None else (self.first + self.second) / 2
 
 
 def _odds_of_first(logprobs: Mapping[str, float] | None) -> float | None:
@@ -207,11 +211,7 @@ class Contest:
             self._search = None  # the rest is ranked anew, with all that is known
         if self._swap == "estimated" and self._worth is None:
             read = (read_comparison(self._stored(*order)) for order in self._replies)
-            both = [
-                worth_of_place(pair.first, pair.second)
-                for pair in read
-                if pair.first is not None and pair.second is not None
-            ]
+            both = [worth for pair in read if (worth := pair.worth_of_place) is not None]
             self._worth = fmean(both) if both else 0.0
         for text, other in replies:
             if not self._left_out.keys() & {text, other}:

@@ -40,12 +40,6 @@ def log_odds(first: float, second: float, tie: float = -inf) -> float:
     return min(max(odds, -SUREST), SUREST)
 
 
-def worth_of_place(first: float, second: float) -> float:
-    """The log-odds that standing first is worth, from the log-odds of the first place: `first` when
-    a text stood there, `second` when the other one did."""
-    return (first + second) / 2
-
-
 def preference(odds: float) -> float:
     return 1 / (1 + exp(-odds))
 
