@@ -23,10 +23,6 @@ With `ranked_by`, both orders were asked, and one of them alone says which text 
 Candidates whose texts are the same are one text here, and share its rank. The texts are numbered
 in an order that is drawn for the document and axis. Where a model cannot decide, that order
 decides, and not the order of the corpus.
-
-When a comparison fails, one of its two texts is left out, and the others are ranked without it: the
-text with the most failures, and of those the longest, as most failures are prompts that are too
-long. The replies about the others are kept.
 """
 
 import re
@@ -219,6 +215,7 @@ class Contest:
                 self._odds |= {(text, other): odds, (other, text): -odds}
 
     def _leave_out(self) -> None:
+        """The texts with the most failures; of those the longest, since prompts may be too long."""
         while failed := [
             order
             for order, reply in self._replies.items()

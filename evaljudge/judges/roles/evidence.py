@@ -13,8 +13,6 @@ fields are also the columns of a table of verdicts. On the page and in a termina
 
     Fixed: of 3 roles, 2 chose the candidate, 1 the reference.
     Critic    the candidate (confidence 0.820)    “It is easy to read.”
-
-The page's template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -153,8 +151,6 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
         return RolesBrief(text=content["text"])
     return RolesBrief(readers_in(content), notes_in(content))
 
-
-# single texts, for people
 
 TEMPLATE = Path(__file__).with_name("view.html.j2")
 REFERENCES = {

@@ -137,8 +137,6 @@ class Roles(Judge):
         asked = {".exact": self._settings.exact, ".plain": self._settings.plain}
         return [f"{self.name}{suffix}" for suffix in READINGS if asked.get(suffix, True)]
 
-    # stage one: the readers of the document, and the reference where it is written
-
     def parts(self) -> list[Part]:
         chosen = self._settings
         limits = chosen.model_dump(include={"readers", "max_tokens"})
@@ -154,8 +152,6 @@ class Roles(Judge):
         wanted = bool(self._settings.dynamic) and READERS not in there
         readers = [await self._readers.brief(document, model)] if wanted else []
         return [*readers, *await self._rival.brief(document, known, model)]
-
-    # stage two: every role's vote
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         document, reference = case.document, self._rival.text(case.document, briefs)
@@ -211,8 +207,6 @@ class Roles(Judge):
         if len(stay) < keep:
             notes.append(f"{len(stay)} of {keep} dynamic roles: no more of them are distinct")
         return [*self._static, *stay], [*namesakes, *dropped], notes
-
-    # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
         polled = read_polled(verdict.evidence)
