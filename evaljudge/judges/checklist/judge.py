@@ -108,8 +108,6 @@ class Checklist(OneQuestion):
                    "scale of the ratings.",
     }  # fmt: skip
 
-    # stage one: the questions
-
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
         texts = document_texts(document, axis)
         shown = texts if self._shows_document else dict.fromkeys(texts)
@@ -124,15 +122,11 @@ class Checklist(OneQuestion):
             return Brief(*key, {}, "unscored", value.reason, tokens=cost([reply]))
         return Brief(*key, {QUESTIONS: value}, tokens=cost([reply]))
 
-    # stage two: their answers
-
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         written = self._written(axis, briefs)
         if isinstance(written, Failed):
             return written
         return [{"question": question} for question in written[QUESTIONS]]
-
-    # the driver: arithmetic, no model
 
     def value(self, reply: Chosen) -> float:
         return reply.p["Yes"]

@@ -99,8 +99,6 @@ class Likelihood(QuestionJudge[Weighed]):
         pieces = [{"text": text[t.start : t.end], "logprob": t.logprob} for t in least]
         return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}, ""
 
-    # the driver: arithmetic, no model
-
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the
         same weight, as its authors use it."""

@@ -157,8 +157,6 @@ class Synthetic(Judge):
     def scorers(self) -> Sequence[str]:
         return [self.name, *self._readings, *(name for name, _, _ in self._further_draws)]
 
-    # stage one: the references (references.py)
-
     def parts(self) -> list[Part]:
         return self._references.parts()
 
@@ -247,8 +245,6 @@ class Synthetic(Judge):
             str(n): [[trial[:n].count(name) for name in names] for trial in trials]
             for n in self._sizes
         }
-
-    # the driver: arithmetic, no model
 
     @property
     def undecided(self) -> Mapping[str, float]:
