@@ -90,18 +90,12 @@ class Collector(Protocol):
 
     def __iadd__(self, other: Self) -> Self:
         """Add what a later shard's collector saw."""
-
-    def findings(self, found: Found) -> JudgeFindings:
-        """The findings of the whole run."""
-
-
-class NothingCollected:
-    """The collector of a judge that reports nothing beyond its scores."""
-
-    def see(self, shard: SeenShard) -> None: ...
-
-    def __iadd__(self, other: Self) -> Self:
         return self
 
     def findings(self, found: Found) -> JudgeFindings:
+        """The findings of the whole run."""
         return JudgeFindings()
+
+
+class NothingCollected(Collector):
+    """The collector of a judge that reports nothing beyond its scores."""

@@ -1,21 +1,14 @@
 """BARTScore (Yuan et al. 2021): how probable an encoder–decoder finds one text after another.
 
-    bartscore: {model: facebook/bart-large-cnn}
-    faithfulness: {metric: bartscore, model: …, against: source, part: precision}
-
     log p(y | x) = (1/m) Σ log p(token t of y | x, the tokens of y before it)
-
-The m tokens of y include the marks that the tokenizer puts around a text (BART's <s> and </s>), as
-in the authors' code. The parts, for a text and what it is compared with:
 
     precision   log p(text | other)      with `against: source` the paper's faithfulness
     recall      log p(other | text)
     f           the mean of both         e.g. −1.0 and −3.0 -> −2.0
 
-All are log-probabilities, so at most 0. Both texts are cut at `most_tokens` tokens, marks included
-(1,024, as the authors cut them), or at the model's positions where these are fewer. Any
-encoder–decoder of transformers will do, if its tokenizer puts the same marks around what is read
-and what is written (BART, T5, Pegasus).
+The m tokens of y include the marks that the tokenizer puts around a text (BART's <s> and </s>), as
+in the authors' code. Any encoder–decoder of transformers will do, if its tokenizer puts the same
+marks around what is read and what is written (BART, T5, Pegasus).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,21 +1,18 @@
 """BERTScore: the cosine of every token to its nearest in the other text, in both directions.
 
-    bertscore: {model: roberta-large}                  layer 17, as the package bert-score has it
-    bertscore: {model: all-MiniLM-L6-v2, layer: 6}     of an encoder that it does not know
+    bertscore: {model: all-MiniLM-L6-v2, layer: 6}
     text "A flood."   reference "The river flooded."
       ->  precision 0.698, recall 0.665, f1 0.681      (all-MiniLM-L6-v2, last layer)
 
 Precision is the mean over the text's tokens of the highest cosine with a token of the other text,
 recall the same over the other's tokens, `f1` their harmonic mean. The numbers are those of the
 package bert-score without idf weights and without rescaling by a baseline. As there, the encoder's
-marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They are cosines, so at
-most 1 (equal texts) and in practice above 0; most encoders rarely give less than 0.8.
-Texts longer than the encoder reads at once are read in windows; that package cuts them.
+marks ([CLS], [SEP]) carry no weight but may be another token's nearest. Texts longer than the
+encoder reads at once are read in windows; that package cuts them.
 
-The layer comes from that package's table (layers.json) unless `layer` names another; for an encoder
-that the table does not know, the last layer is read. The table lacks the encoders that end in a
-normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package applies it to the
-layer it reads, and we do not, so that numbers would differ.
+That package's table of layers is layers.json. It lacks the encoders that end in a normalisation of
+their own (T5, Pegasus, mBART, Blenderbot 400M): the package applies it to the layer it reads, and
+we do not, so that numbers would differ.
 """
 
 import json

@@ -1,11 +1,7 @@
 """What the metrics over an encoder's token vectors share: the encoder, and what is compared.
 
-    bertscore: {model: roberta-large}
-    mover: {model: /models/minilm, n: 2, against: source}
-
-The user names the encoder by its hub name or its folder; there is no default. The driver looks up
-its revision when `facts` is first read. The revision travels with the metric, so that all workers
-load the same one. Every distinct text of one `measure` is encoded once.
+The driver looks up the encoder's revision when `facts` is first read. The revision travels with the
+metric, so that all workers load the same one. Every distinct text of one `measure` is encoded once.
 """
 
 import os

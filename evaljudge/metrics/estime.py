@@ -1,8 +1,5 @@
 """ESTIME (Vasilyev and Bohannon 2021): how many words stand in the place of another source word.
 
-    estime: {model: bert-large-uncased-whole-word-masking}
-    estime: {model: bert-base-uncased, layer: 10, part: soft}
-
 A masked language model reads the text and its source. In both, words are masked (all their tokens),
 and e(w) is the hidden state of `layer` at the mask for the first token of w. For each word w of the
 text, the word of the source in the most similar place is
@@ -18,12 +15,11 @@ text, the word of the source in the most similar place is
 
 The reading is that of the authors' code: every 8th word of a text is masked at a time, so that each
 text is read 8 times, in windows of 450 tokens (or as many as the model reads), of which the outer
-ninths on both sides give the masks between them their context. Their model has 24 layers, of which
-the paper takes the 21st. Words are nltk's, of text in Unicode's form NFKD, as in the code. Three
-things differ: sentences end by our own rule, since nltk's needs data; `soft` takes the input
-vectors of `model`, the code bert-base-uncased's; and a text that has no word in common with the
-source has no alarms to count, so it is unscored, where the code counts all of its words.
-The model is read from this machine alone: from its folder, or from the hub's local cache.
+ninths on both sides give the masks between them their context. Words are nltk's, of text in
+Unicode's form NFKD, as in the code. Three things differ: sentences end by our own rule, since
+nltk's needs data; `soft` takes the input vectors of `model`, the code bert-base-uncased's; and a
+text that has no word in common with the source has no alarms to count, so it is unscored, where the
+code counts all of its words.
 """
 
 import unicodedata

@@ -1,7 +1,6 @@
 """How far a text's tokens must move to become the other's: MoverScore (Zhao et al. 2019).
 
     mover: {model: all-MiniLM-L6-v2}               all tokens of one layer count alike
-    mover: {model: bert-base-uncased, idf: true, pooled_layers: 5, whole_words: true, squared: true}
     text "A flood."   reference "The river flooded."
       ->  n=1: 0.132, n=2: 0.183   (all-MiniLM-L6-v2, last layer)
 
@@ -12,13 +11,10 @@ a distance of 1 from their nearest (a cosine of 0.5), and below 0 where they are
 With `n: 2` bigrams move in place of tokens: each is the mean of two neighbours, scaled to a unit
 vector. A text of one token keeps that token.
 
-The other settings are MoverScore's own (docs/metrics.md). All of them, as in the second line, make
-the first version of its authors' code (`moverscore.py`), of which their paper's numbers are. With
-`idf`, a bigram holds the sum of its tokens' weights, and its vector is their mean by these weights.
-That code counts the candidates' texts apart, for the weights of candidates; here both have the same
-weights, so that no candidate's value depends on the others. The encoder's marks ([CLS], [SEP])
-never count; with `idf`, theirs is 0 in that code too, but its bigrams pair them with the first and
-the last token.
+docs/metrics.md has MoverScore's own settings. With `idf`, a bigram holds the sum of its tokens'
+weights, and its vector is their mean by these weights. Both texts have the same weights, so that no
+candidate's value depends on the others. The encoder's marks ([CLS], [SEP]) never count; in the
+authors' code, bigrams pair them with the first and the last token.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

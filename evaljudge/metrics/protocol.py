@@ -7,16 +7,9 @@ Metrics are sent to the workers that measure, so they can be pickled and are che
 heavy (an encoder) is loaded at the first `measure`, once per process. A metric with `is_light =
 True`, which loads nothing and needs little memory, is measured by the worker that judges.
 
-The texts that a candidate is compared with: one reference, several, or the source.
-
-    Document("d1", "The river rose …", ("A flood.", "", "The town is cut off."))
-    against: first | best | mean | source
-
-`first` compares with the first reference alone, as the papers do; `best` takes the highest and
-`mean` the mean of the values against each of them; `source` compares with what was summarised or
-answered. The rule is the same for every metric. An empty reference does not count: here the first
-is "A flood." and the second "The town is cut off.". A candidate that is identical to a text it
-would be compared with, even the source, is unscored (see `is_selfsame` in text.py).
+What a candidate is compared with is for `against` to say (docs/metrics.md), by the same rule for
+every metric. An empty reference does not count. A candidate that is identical to a text it would be
+compared with, even the source, is unscored (see `is_selfsame` in text.py).
 
 Cases that are all in memory are measured here, with the same numbers as on many workers:
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,13 +51,6 @@ class TokenIds:
 
     ids: Ids
     lengths: Counts
-
-
-class Tokenizer(Protocol):
-    @property
-    def base(self) -> int: ...
-
-    def __call__(self, texts: Sequence[str]) -> TokenIds: ...
 
 
 @dataclass(frozen=True)
@@ -116,6 +109,9 @@ class OfModel:
         tokeniser.text.cache_clear()  # texts of a corpus do not come again
         ids = np.fromiter(chain.from_iterable(rows), np.uint64)
         return TokenIds(ids + np.uint64(1), _lengths(rows))
+
+
+Tokenizer = Words | Characters | Bpe | OfModel
 
 
 def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:

@@ -33,7 +33,6 @@ from evaljudge.probes.injection import (
     mean_of,
     sampled_of,
     scored,
-    write_cases,
 )
 from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
@@ -109,7 +108,6 @@ def datasheet(
     config, job = judges_alone(config, changes, engines)
     place = Place(as_path(out, "out"))
     cases = _cases(job, documents, seed)
-    write_cases(place, cases)
     scores, outcome = scored(config, cases, place, "run", watcher, engines)
     others = load_config(config.as_given(), reworded)
     asked = {judge.name: judge.asking for judge in make_job(others, engines).judges}

@@ -250,9 +250,6 @@ def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool)
         yield "No candidate has human ratings, so there is nothing to compare the methods with."
 
 
-# the grid of settings
-
-
 def expand(entries: Sequence[Entry]) -> JudgesSpec:
     judges: JudgesSpec = {}
     for number, entry in enumerate(entries):

@@ -1,23 +1,15 @@
 """A checklist: yes/no questions about a good text, and how probable the model's Yes is to each.
 
-After RocketEval (Wei et al. 2025) and CheckEval (Lee et al. 2025). For each document and axis, or
-once for an axis, the writer makes the questions. Each is asked about each candidate, and P(Yes) is
-read, exact in the data type of the engine. On `fluency`:
+After RocketEval (Wei et al. 2025) and CheckEval (Lee et al. 2025). On `fluency`:
 
     Is every sentence complete?      .90
     Are all verbs in one tense?      .80        `checklist`: 1 + 4 · their mean, .70  =  3.80
     Is it free of repetitions?       .40        `checklist.fitted`: weights learnt from ratings
 
-`fitted: true` needs the same questions for all documents. How much each question counts is learnt
-from people's ratings of other documents:
-
-    P(Yes) of a text's questions   .9  .2  .6        rating 3
-    on each axis: rating ≈ c + Σ wᵢ · P(Yes)ᵢ with wᵢ ≥ 0, by least squares with a ridge, Σ wᵢ²
-
+With `fitted: true`, rating ≈ c + Σ wᵢ · P(Yes)ᵢ on each axis, by least squares with a ridge, Σ wᵢ².
 The documents are divided into folds (agreement/documents.py); a text's weights were fitted on the
-other folds, and those of a document without ratings on all of them. So no document is scored by
-weights that have seen its own ratings. Where few texts are rated, the ridge keeps all near their
-mean.
+other folds, so no document is scored by weights that have seen its own ratings. Where few texts are
+rated, the ridge keeps all weights near their mean.
 """
 
 import json
@@ -116,8 +108,6 @@ class Checklist(OneQuestion):
                    "scale of the ratings.",
     }  # fmt: skip
 
-    # stage one: the questions
-
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
         texts = document_texts(document, axis)
         shown = texts if self._shows_document else dict.fromkeys(texts)
@@ -132,15 +122,11 @@ class Checklist(OneQuestion):
             return Brief(*key, {}, "unscored", value.reason, tokens=cost([reply]))
         return Brief(*key, {QUESTIONS: value}, tokens=cost([reply]))
 
-    # stage two: their answers
-
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         written = self._written(axis, briefs)
         if isinstance(written, Failed):
             return written
         return [{"question": question} for question in written[QUESTIONS]]
-
-    # the driver: arithmetic, no model
 
     def value(self, reply: Chosen) -> float:
         return reply.p["Yes"]

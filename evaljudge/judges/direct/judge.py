@@ -1,8 +1,7 @@
 """Direct scoring: the model is asked for a rating from 1 to 5, and its reply is read.
 
-It is asked with the prompt of G-Eval, steps of evaluation included (steps.py), as in
-"Direct-Scoring NLG Evaluators Can Use Pairwise Comparisons Too": the two baselines differ only in
-how the answer is read. `steps: false` asks a short question without steps, and prepares nothing.
+It is asked with the prompt of G-Eval, steps of evaluation included (steps.py). `steps: false` asks
+a short question without steps, and prepares nothing.
 
     asked on `fluency`                          direct
     "4"  "**4**"  "Rating: 4/5"  "Four."        4
@@ -10,13 +9,7 @@ how the answer is read. `steps: false` asks a short question without steps, and 
     "Rating: between 3 and 4"                   unscored: more than one rating in the reply: “…”
     "It leaves out 3 facts."                    unscored: no rating in the reply: “…”
 
-A number counts as a rating where it opens the reply or follows a word such as `rating`, `score` or
-the axis' own name, and no noun follows it. All such numbers must agree. `four` reads as `4`, and
-`4/5` and `4 out of 5` as 4; a number on another scale (`4/10`) or outside 1..5 is no rating. A
-mention of the scale (`1 to 5`, `(1-5)`) is ignored, and so is the numbering of a list: `1. The
-summary …` may be the first of several remarks, not the lowest rating. In a reply cut by its limit,
-the end of a number or range may be missing (`Rating: between 3`), so a number at the very end
-counts only if it is the whole reply.
+The README says which numbers count as a rating.
 """
 
 import re

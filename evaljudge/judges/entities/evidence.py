@@ -152,9 +152,6 @@ def place(part: FoundEntity | RuledSentence, text: str) -> slice:
     return slice(start, max(start, end))
 
 
-# columns of a table of briefs
-
-
 class WantedColumns(TypedDict):
     """`references`: the numbers of those that state the entity; null where there is one text."""
 

@@ -21,9 +21,8 @@ A rubric comes from what people wrote or from the source itself:
         …             then for every reference: does it state this entity?
         rubric        The bridge closed (7 of 11) | The river rose (5 of 11)
 
-Whether two entities are the same is decided by the model, or by a sentence encoder
-(`match: embedding`: their cosine is at least `similar`). The brief keeps which references have each
-entity, and `at_least` is applied when a candidate is judged: another value needs no new brief.
+The brief keeps which references have each entity, and `at_least` is applied when a candidate is
+judged: another value needs no new brief.
 """
 
 from asyncio import gather

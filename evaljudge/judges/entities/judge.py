@@ -127,8 +127,6 @@ class Entities(Judge):
     def axes_of(self, scorer: str) -> Sequence[str]:
         return self._readings[scorer][1]
 
-    # stage one: the rubric
-
     def parts(self) -> list[Part]:
         chosen = self._settings
         used = {"rubric", "match", "most_entities", "max_tokens"}
@@ -150,8 +148,6 @@ class Entities(Judge):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
         more = {"replies": bill.replies} | ({"after": bill.after} if bill.after else {})
         return [Brief(*named, content | more, tokens=bill.tokens)]
-
-    # stage two: the candidates' entities, and every prompt's vote on them
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         entries = self._rubric_of(briefs)
@@ -190,8 +186,6 @@ class Entities(Judge):
             case "references" if not isinstance(entries, Failed):
                 return extraction.outline(entries)
         return None
-
-    # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self._scores(verdict, majority)

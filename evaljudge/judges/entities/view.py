@@ -11,10 +11,7 @@ A text is cut wherever an entity or a badly written sentence begins or ends:
         Piece(" and fell", worst="no", label="2 no, misplaced")        Piece(".")
 
 Entities may overlap and contain each other: a piece has the verdicts of all entities that hold it,
-and looks like the worst of them. Texts come from outside: characters that direct a line or a
-terminal are shown as harmless ones.
-
-The template (view.html.j2) needs no script: answers are in `details` elements.
+and looks like the worst of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,28 +1,14 @@
 """Extract, then evaluate: a rating of the text beside the source's sentences that it is about.
 
-After "Less is More for Long Document Summary Evaluation by LLMs" (Wu et al. 2024). The sentences of
-the source that share most with the candidate are extracted, up to a budget of tokens, and the model
-rates the candidate beside this extract in place of the source. For `relevance`:
+After "Less is More for Long Document Summary Evaluation by LLMs" (Wu et al. 2024). The README says
+how the sentences are chosen, with an example. For `relevance`:
 
     source of 9,000 tokens  ->  sentences 4, 17, 18, … (1,020 tokens)  ->  p(1) … p(5)
     .05 .10 .20 .40 .25        `extract`: Σ p(r)·r = 3.70        `extract.greedy`: 4
 
-`extract: none` shows the whole source: the plain rating that "Mitigating the Impact of Reference
-Quality …" (Gigant et al. 2024) compares with.
-
 A token is a word or a sign here (in scripts without spaces, a letter), counted without any model's
-tokenizer, so that an extract is the same for all models; a model's tokenizer usually makes more of
-them. Words are compared as by ROUGE with a stemmer (metrics/lexical.py).
-
-How sentences are chosen:
-
-    text      rain closed the bridge                        words: 4, pairs of words: 3
-    source    1 It was late.   2 Rain fell.   3 They closed the bridge.   4 The bridge was old.
-
-    recall of the text's words and pairs by one more sentence, added:
-    first     2: 1/4 + 0   3: 3/4 + 2/3   4: 2/4 + 1/3      3 is chosen
-    then      2: 1/4 + 0   4: 0, as 3 has its words         2 is chosen, so that all words are there
-    then      nothing is left to cover                      1, the earliest of the others
+tokenizer, so that an extract is the same for all models. Words are compared as by ROUGE with a
+stemmer (metrics/lexical.py).
 """
 
 import re
@@ -48,7 +34,7 @@ from evaljudge.sections import Section
 from evaljudge.settings import Settings, read_settings
 
 Grams = Counter[tuple[str, ...]]
-By = Literal["rouge1", "rouge2", "rouge1+2", "lead"]
+By = Literal["rouge1", "rouge2", "rouge1+2", "lead", "none"]
 SIZES: Mapping[By, Sequence[int]] = {"rouge1": (1,), "rouge2": (2,), "rouge1+2": (1, 2), "lead": ()}
 """The n of the n-grams that are covered; without any, the source's first sentences are taken."""
 TOO_SMALL = Failed("the budget holds no sentence of the source")
@@ -62,17 +48,17 @@ SOURCES = 8
 @dataclass(frozen=True, slots=True)
 class Extract:
     text: str
-    chosen: Sequence[int]
+    chosen: Sequence[int] = ()
     """The numbers of its sentences, from 1; empty where it is the whole source."""
-    of: int
-    """How many sentences the source has."""
+    of: int = 0
+    """How many sentences they are chosen from."""
 
 
 @lru_cache(REMEMBERED)
 def extracted(source: str, text: str, by: By, budget: int) -> Extract | Failed:
+    if by == "none" or tokens_in(source) <= budget:
+        return Extract(source)
     passages, lengths, grams_of = _cut(source, by)
-    if tokens_in(source) <= budget:
-        return Extract(source, (), len(passages))
     wanted = grams(words(text, stemmer=True), SIZES[by])
     chosen = chosen_sentences(grams_of, lengths, wanted, budget)
     if not chosen:
@@ -128,7 +114,7 @@ def _recall(sentence: Sequence[Grams], missing: Sequence[Grams], text: Sequence[
 
 
 class ExtractSettings(Settings):
-    extract: By | Literal["none"] = "rouge1+2"
+    extract: By = "rouge1+2"
     budget: Annotated[int, Field(gt=0)] = 1024
 
     @model_validator(mode="after")
@@ -173,10 +159,8 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         return [f"{self.name}.greedy"]
 
     def _extract(self, document: Document, candidate: Candidate) -> Extract | Failed:
-        by, budget = self._settings.extract, self._settings.budget
-        if by == "none":
-            return Extract(document.source, (), 0)
-        return extracted(document.source, candidate.text, by, budget)
+        chosen = self._settings
+        return extracted(document.source, candidate.text, chosen.extract, chosen.budget)
 
     def _asked(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
@@ -209,16 +193,11 @@ class ExtractThenRate(QuestionJudge[Chosen]):
     def _read(self, axis: Axis, text: str, reply: Chosen) -> tuple[dict[str, Any], str]:
         return reply.evidence, ""
 
-    # the driver: arithmetic, no model
-
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         """The mean, and the rating that a model would write without sampling; the lowest of
         equals."""
         p = read_evidence(evidence).p
         return [mean_rating(p), float(max(p, key=lambda rating: p[rating]))]
-
-
-# for people
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

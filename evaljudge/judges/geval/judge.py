@@ -79,14 +79,9 @@ class Geval(RatingJudge[Chosen]):
             evidence["draws"] = {rating: drawn[rating] for rating in RATINGS.names}
         return evidence, ""
 
-    # the driver: arithmetic, no model
-
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         read = read_evidence(evidence)
         return [mean_rating(weights) for weights in (read.p, read.draws) if weights]
-
-
-# for people
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

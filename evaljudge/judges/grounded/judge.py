@@ -110,8 +110,6 @@ class Grounded(Judge):
             verdicts.append(Verdict(*key, evidence, status, why, cost(mine)))
         return Judged(verdicts)
 
-    # the driver: arithmetic, no model
-
     def score(self, verdict: Verdict) -> list[Score]:
         values: list[float | Failed] = [Failed(verdict.reason)] * 2
         if verdict.status == "ok":

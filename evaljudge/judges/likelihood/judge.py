@@ -1,15 +1,11 @@
 """GPTScore: how probable the model finds the text itself, after an instruction and the source.
 
-After Fu et al. 2023. The instruction asks for a text that is good on the axis. Nothing is written:
-the candidate stands where the model's reply would, and the log-probability of each of its tokens is
-read (`weigh`). For `fluency`:
+After Fu et al. 2023. The candidate stands where the model's reply would, and the log-probability of
+each of its tokens is read (`weigh`). For `fluency`:
 
     Write the summary for the article below, as good as possible on this aspect alone:
     fluency - the quality of the individual sentences. … Article: … Summary:
     A flood.            A −2.0   flood −0.5   . −0.5       `likelihood`: their mean, −1.0
-
-`reversed: true` asks the other way round: how probable the source is after the candidate.
-`demonstrations` are examples that the prompt shows before the document.
 """
 
 from collections.abc import Mapping, Sequence
@@ -102,8 +98,6 @@ class Likelihood(QuestionJudge[Weighed]):
         least = nsmallest(LEAST_KEPT, reply.tokens, key=lambda token: token.logprob)
         pieces = [{"text": text[t.start : t.end], "logprob": t.logprob} for t in least]
         return {"logprob": reply.total, "weighed": len(reply.tokens), "least": pieces}, ""
-
-    # the driver: arithmetic, no model
 
     def _values(self, evidence: Mapping[str, Any]) -> Sequence[float]:
         """Σ log p(token | those before it, the prompt) / the number of tokens, which all have the

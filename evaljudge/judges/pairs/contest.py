@@ -23,10 +23,6 @@ With `ranked_by`, both orders were asked, and one of them alone says which text 
 Candidates whose texts are the same are one text here, and share its rank. The texts are numbered
 in an order that is drawn for the document and axis. Where a model cannot decide, that order
 decides, and not the order of the corpus.
-
-When a comparison fails, one of its two texts is left out, and the others are ranked without it: the
-text with the most failures, and of those the longest, as most failures are prompts that are too
-long. The replies about the others are kept.
 """
 
 import re
@@ -45,7 +41,6 @@ from evaljudge.judges.pairs.equations import (
     log_odds,
     preference,
     ranks,
-    worth_of_place,
 )
 from evaljudge.judges.pairs.sorting import LogOdds, Search
 from evaljudge.judges.shared.asking import (
@@ -82,6 +77,11 @@ class ReadPair:
     @property
     def preference(self) -> float:
         return preference(self.odds)
+
+    @property
+    def worth_of_place(self) -> float | None:
+        """The log-odds that standing first is worth, where both orders were asked."""
+        return None if self.first is None or self.second is None else (self.first + self.second) / 2
 
 
 def _odds_of_first(logprobs: Mapping[str, float] | None) -> float | None:
@@ -207,11 +207,7 @@ class Contest:
             self._search = None  # the rest is ranked anew, with all that is known
         if self._swap == "estimated" and self._worth is None:
             read = (read_comparison(self._stored(*order)) for order in self._replies)
-            both = [
-                worth_of_place(pair.first, pair.second)
-                for pair in read
-                if pair.first is not None and pair.second is not None
-            ]
+            both = [worth for pair in read if (worth := pair.worth_of_place) is not None]
             self._worth = fmean(both) if both else 0.0
         for text, other in replies:
             if not self._left_out.keys() & {text, other}:
@@ -219,6 +215,7 @@ class Contest:
                 self._odds |= {(text, other): odds, (other, text): -odds}
 
     def _leave_out(self) -> None:
+        """The texts with the most failures; of those the longest, since prompts may be too long."""
         while failed := [
             order
             for order, reply in self._replies.items()

@@ -6,11 +6,6 @@ Second with .20; when B stood first, .50 and .50. Then
     the log-odds of the first place     ln(.80/.20) = 1.39 with A there, ln(.50/.50) = 0 with B
     the log-odds that A is better       (1.39 − 0) / 2 = 0.69, so a preference of .67 for A
     what the place itself is worth      (1.39 + 0) / 2 = 0.69, which is not counted
-
-`bradley_terry` makes strengths of any number of preferences, and `rank_score` makes a score of a
-rank: the third of five stands above (5 − 3) / (5 − 1) = half of the others.
-
-All of it is arithmetic on stored evidence, without a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,12 +38,6 @@ def log_odds(first: float, second: float, tie: float = -inf) -> float:
     wins, losses = exp(first - top) + half, exp(second - top) + half
     odds = log(wins / losses) if wins and losses else SUREST if wins else -SUREST
     return min(max(odds, -SUREST), SUREST)
-
-
-def worth_of_place(first: float, second: float) -> float:
-    """The log-odds that standing first is worth, from the log-odds of the first place: `first` when
-    a text stood there, `second` when the other one did."""
-    return (first + second) / 2
 
 
 def preference(odds: float) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.pairs.contest import read_comparison
-from evaljudge.judges.pairs.equations import doubt, preference, worth_of_place
+from evaljudge.judges.pairs.equations import doubt, preference
 from evaljudge.judges.pairs.instructions import (
     by_document,
     document_fairness,
@@ -100,7 +100,7 @@ def _document_sums(texts: Mapping[str, Mapping[str, Any]]) -> Sums:
             sums["questions"] += 1
             sums["both"] += 1
             sums["flipped"] += pair.first * pair.second > 0
-            sums["place"] += worth_of_place(pair.first, pair.second)
+            sums["place"] += pair.worth_of_place
     return sums
 
 

@@ -1,7 +1,6 @@
 """Paraphrases of the instruction to compare, and which of them the model follows most fairly.
 
-After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"): with
-a fair instruction the model decides for the text that is shown first as often as for the other.
+After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"):
 
     instruction    texts ranked    decided for the first    fairness
     0 (ours)       600             62%                      1 − 2 · |.62 − .5| = .76
@@ -9,8 +8,7 @@ a fair instruction the model decides for the text that is shown first as often a
     2              600             41%                      .82
     3              580             50%                      1       not kept: it ranks fewer texts
 
-An answer decides for the text with the greater probability. How sure it is does not count: under an
-instruction that leaves the model undecided it would look fair, and rank the texts by nothing.
+An answer decides for the text with the greater probability; how sure it is does not count.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -122,8 +122,6 @@ class PairsJudge(Judge):
     def other_readings(self) -> Sequence[str]:
         return [f"{self.name}.bradley-terry"]
 
-    # stage one, only with paraphrases: the instructions of each axis
-
     def parts(self) -> list[Part]:
         return self._instructions.parts()
 
@@ -177,8 +175,6 @@ class PairsJudge(Judge):
         }
         evidence = {"instructions": plain} if self._settings.optimise else plain.popitem()[1]
         return Verdict(*key, evidence, tokens=tokens)
-
-    # in the driver: arithmetic, no model
 
     def fit(self, verdicts: Iterable[Verdict]) -> KeptInstructions | None:
         if not self._settings.optimise:

@@ -7,12 +7,8 @@
 
 A search is a generator. It yields the pairs whose preference it lacks, in lists that can be asked
 together, and reads the preferences in `known`: by (text, text) the log-odds that the first of the
-two is better, each pair both ways.
-
-A merge of two sorted lists takes the better one of their two heads, again and again: this is one
-way to merge them. Where a preference is within `threshold` of one half, both ways are followed, and
-the most likely ways are kept, as many as the beam is wide; of ways that have taken the same texts,
-only the likeliest. The README says how likely a way is.
+two is better, each pair both ways. The README says which ways to merge two lists are followed, and
+how likely a way is.
 """
 
 from collections.abc import Generator, Mapping, Sequence

@@ -7,13 +7,6 @@ Two lists of readers that the model writes, in one brief:
 
 The engine keeps the lists' form, and the brief keeps the lists. Which of the readers vote is
 decided when a candidate is judged (clusters.py): another number of roles needs no new brief.
-
-The reference that a candidate is compared with:
-
-    human      the document's first reference
-    written    the best text that the model can write, a brief of the document
-    level 3    the synthetic reference of that level on one axis, and those that it is written
-               from: as the judge `synthetic` writes them, so that a run with both asks once
 """
 
 import re
@@ -132,7 +125,8 @@ def without_namesakes(
 
 
 class Opponent:
-    """The reference that candidates are compared with; `level`, `axis`: of a synthetic one."""
+    """The reference that candidates are compared with; `level`, `axis`: of a synthetic one, written
+    as the judge `synthetic` does it, so that a run with both asks once."""
 
     def __init__(self, task: Task, how: Writing, origin: Origin, level: float, axis: str) -> None:
         self._origin, self._level, self._axis = origin, level, axis

@@ -13,8 +13,6 @@ fields are also the columns of a table of verdicts. On the page and in a termina
 
     Fixed: of 3 roles, 2 chose the candidate, 1 the reference.
     Critic    the candidate (confidence 0.820)    “It is easy to read.”
-
-The page's template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,6 +90,27 @@ class Polled:
         none = "every one was dropped" if self.dropped else "none were asked for"
         return "; ".join(reasons) or none
 
+    @property
+    def tallies(self) -> list[str]:
+        return [_tally(self, order) for order in self.orders]
+
+    @property
+    def origin(self) -> str:
+        """Where the reference comes from; empty where there is none."""
+        return REFERENCES.get(self.reference_from, self.reference_from)
+
+    @property
+    def chances(self) -> list[str]:
+        return [f"{order}: {_chance(p)}" for order, p in self.plain.items()]
+
+    @property
+    def not_asked(self) -> list[tuple[str, str]]:
+        return [(role.type, role.reason) for role in self.dropped]
+
+    def ballots(self, role: RolePlayer) -> list["Ballot"]:
+        """What the role said in each order."""
+        return [_ballot(role, order) for order in self.orders]
+
 
 def read_polled(evidence: Mapping[str, Any]) -> Polled:
     """Empty for the evidence of a text that was not judged."""
@@ -133,13 +152,7 @@ def read_brief(content: Mapping[str, Any]) -> RolesBrief:
     return RolesBrief(readers_in(content), notes_in(content))
 
 
-# single texts, for people
-
 TEMPLATE = Path(__file__).with_name("view.html.j2")
-HEADS: Mapping[Order, str] = {
-    "fixed": "fixed: the reference first",
-    "swapped": "swapped: the candidate first",
-}
 REFERENCES = {
     "": "",
     "human": "a person’s",
@@ -159,54 +172,25 @@ class Ballot:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPolled:
-    polled: Polled
-    tallies: Sequence[str]
-    origin: str
-    """Where the reference comes from; empty where there is none."""
-    orders: Sequence[Order]
-    heads: Sequence[str]
-    roles: Sequence[tuple[RolePlayer, Sequence[Ballot]]]
-    """Each role with a ballot for each order."""
-    plain: Sequence[str]
-    dropped: Sequence[tuple[str, str]]
-
-
-def shown_polled(polled: Polled) -> ShownPolled:
-    orders = polled.orders
-    return ShownPolled(
-        polled,
-        [_tally(polled, order) for order in orders],
-        REFERENCES.get(polled.reference_from, polled.reference_from),
-        orders,
-        [HEADS[order] for order in orders],
-        [(role, [_ballot(role, order) for order in orders]) for role in polled.roles],
-        [f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
-        [(role.type, role.reason) for role in polled.dropped],
-    )
-
-
 def pictured_evidence(judged: JudgedCandidate) -> View:
-    return View(TEMPLATE, shown_polled(read_polled(judged.verdict.evidence)))
+    return View(TEMPLATE, read_polled(judged.verdict.evidence))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    shown = shown_polled(read_polled(judged.verdict.evidence))
-    polled, title = shown.polled, "Whom each role chose"
-    rows = [[role.type, *map(_cell, ballots)] for role, ballots in shown.roles]
-    table = Table(title, ["role", *shown.orders], rows, "l" * (1 + len(shown.orders)))
+    polled, title = read_polled(judged.verdict.evidence), "Whom each role chose"
+    rows = [[role.type, *map(_cell, polled.ballots(role))] for role in polled.roles]
+    table = Table(title, ["role", *polled.orders], rows, "l" * (1 + len(polled.orders)))
     notes = [
         f"{role.type} ({order}): {ballot.reason}"
-        for role, ballots in shown.roles
-        for order, ballot in zip(shown.orders, ballots, strict=True)
+        for role in polled.roles
+        for order, ballot in zip(polled.orders, polled.ballots(role), strict=True)
         if ballot.reason
     ]
-    if shown.origin:
-        notes.append(f"Reference ({shown.origin}): {harmless(polled.reference)}")
-    notes += [f"One plain question, without roles: {line}" for line in shown.plain]
-    notes += [f"Role that was not asked: {role}: {why}" for role, why in shown.dropped]
-    return Section(title, shown.tallies, [table] if rows else [], [*notes, *polled.notes])
+    if polled.origin:
+        notes.append(f"Reference ({polled.origin}): {harmless(polled.reference)}")
+    notes += [f"One plain question, without roles: {line}" for line in polled.chances]
+    notes += [f"Role that was not asked: {role}: {why}" for role, why in polled.not_asked]
+    return Section(title, polled.tallies, [table] if rows else [], [*notes, *polled.notes])
 
 
 def _cell(ballot: Ballot) -> str:

@@ -137,8 +137,6 @@ class Roles(Judge):
         asked = {".exact": self._settings.exact, ".plain": self._settings.plain}
         return [f"{self.name}{suffix}" for suffix in READINGS if asked.get(suffix, True)]
 
-    # stage one: the readers of the document, and the reference where it is written
-
     def parts(self) -> list[Part]:
         chosen = self._settings
         limits = chosen.model_dump(include={"readers", "max_tokens"})
@@ -154,8 +152,6 @@ class Roles(Judge):
         wanted = bool(self._settings.dynamic) and READERS not in there
         readers = [await self._readers.brief(document, model)] if wanted else []
         return [*readers, *await self._rival.brief(document, known, model)]
-
-    # stage two: every role's vote
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         document, reference = case.document, self._rival.text(case.document, briefs)
@@ -212,8 +208,6 @@ class Roles(Judge):
             notes.append(f"{len(stay)} of {keep} dynamic roles: no more of them are distinct")
         return [*self._static, *stay], [*namesakes, *dropped], notes
 
-    # in the driver: arithmetic, no model
-
     def score(self, verdict: Verdict) -> list[Score]:
         polled = read_polled(verdict.evidence)
         failed = Failed(verdict.reason) if verdict.status == "unscored" else None
@@ -261,16 +255,6 @@ def mean_of_votes(polled: Polled) -> float | Failed:
     return total if isinstance(total, Failed) else total / len(polled.roles)
 
 
-def mean_of_chances(polled: Polled) -> float | Failed:
-    """Over the roles, where each was asked for p(candidate)."""
-    return _mean([p for role in polled.roles for p in role.exact.values()], polled.nobody)
-
-
-def plain_chance(polled: Polled) -> float | Failed:
-    """p(candidate) by the question without roles."""
-    return _mean(list(polled.plain.values()), "it was not asked")
-
-
 def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
     """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
     there = [value for value in values if not isinstance(value, Failed)]
@@ -281,7 +265,9 @@ def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
 READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
     "": sum_of_votes,
     ".mean": mean_of_votes,
-    ".exact": mean_of_chances,
-    ".plain": plain_chance,
+    ".exact": lambda polled: _mean(
+        [p for role in polled.roles for p in role.exact.values()], polled.nobody
+    ),
+    ".plain": lambda polled: _mean(list(polled.plain.values()), "it was not asked"),
 }
 """The keys are the scorers' suffixes."""

@@ -10,8 +10,6 @@ A reply has a line for each role, in the order in which they were asked; the eng
 
     General Public: Summary 2 — It is easy to read.           1, e^-.3 = .74
     Critic: Summary 1 — The sentences are short.              0, e^-.2 = .82
-
-Where a reply was cut at its token limit, the roles of the missing lines have no vote.
 """
 
 import re

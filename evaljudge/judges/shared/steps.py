@@ -62,8 +62,6 @@ class RatingJudge(QuestionJudge[Reply]):
             self._inputs = {"prompts": self._prompts["writing"], "max_tokens": steps_tokens}
         self._asking = {**self._asking, "prompts": self._prompts}
 
-    # stage one: the steps of each axis
-
     def _to_write(self, document: Document, axis: Axis) -> Prompt:
         return self._pack.render("geval.steps", {}, **axis.words)
 
@@ -76,8 +74,6 @@ class RatingJudge(QuestionJudge[Reply]):
             reason = "the reply was cut before its first step ended"
             return Brief(*key, {}, "unscored", reason, tokens=cost([reply]))
         return Brief(*key, {"text": steps, "cut": True}, tokens=cost([reply]))
-
-    # stage two: the question for a rating
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         if not self._writing:

@@ -1,17 +1,13 @@
 """Which references need not be asked about, because of what was answered about others.
 
-References get better from level to level. So a text that is better than one reference is at least
-as surely better than those below it; and a text that is as good as one reference is worse than one
-a whole level above it. Of p(Better) − p(Worse), the answers so far therefore bound what each
-further reference would give:
+References get better from level to level, so the answers so far bound p(Better) − p(Worse) against
+each further reference:
 
     asked: 3 → Better .99, Similar .01       known then: 1 and 2 within .99 … 1,
                                              4 and 5 anywhere within −1 … .99
     asked: 4 → Similar .97, Better .03       known then: 5 within −1 … −.94
 
-A reference is asked about unless its bounds are closer than twice what is missing from certainty:
-with `certainty: 0.98`, 5 is still asked about, and 1 and 2 are not. What is not asked is inferred,
-in the middle of its bounds, and marked as `inferred` in the evidence.
+What is not asked is inferred, in the middle of its bounds, and marked as `inferred`.
 """
 
 from collections.abc import Mapping, Sequence

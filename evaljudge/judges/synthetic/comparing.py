@@ -124,8 +124,6 @@ class Comparing:
         replies = iter(await model.choose(prompts, self.form.options, samples))
         return [[next(replies) for _ in pair] for pair in pairs]
 
-    # the judge's own references and questions
-
     async def checks(
         self, judge: str, case: Case, levels: Mapping[Axis, Mapping[float, Text]],
         placings: Sequence[Placing], model: Model,

@@ -152,9 +152,6 @@ def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
     return p, mass
 
 
-# columns of a table
-
-
 class AnswerColumns(TypedDict):
     better: float
     worse: float

@@ -135,33 +135,28 @@ def _unexplained_length(row: ValidityRow) -> float | None:
 
 
 # By kind of warning: a figure that is alarming where it is further from 0 than the limit, of enough
-# units; and how both are written.
+# units. All are shares but the correlations with length.
 Figure = Callable[[ValidityRow], float | None]
-Shown = Callable[[float], str]
-_ALARMS: Mapping[str, tuple[str, Figure, float, Shown, Shown]] = {
-    "inverted": ("checked", lambda row: row.inverted / row.checked, MOST_INVERTED, _share, percent),
-    "certain": ("comparisons", lambda row: row.certain, MOST_CERTAIN, _share, percent),
-    "flipped": (
-        "exchanged", lambda row: row.flipped / row.exchanged, MOST_FLIPPED, _share, percent,
-    ),
-    "beyond": (
-        "candidates", lambda row: (row.below + row.above) / row.candidates, MOST_BEYOND, _share,
-        percent,
-    ),
-    "length": ("length_documents", _unexplained_length, MOST_LENGTH, short, correlation),
+_ALARMS: Mapping[str, tuple[str, Figure, float]] = {
+    "inverted": ("checked", lambda row: row.inverted / row.checked, MOST_INVERTED),
+    "certain": ("comparisons", lambda row: row.certain, MOST_CERTAIN),
+    "flipped": ("exchanged", lambda row: row.flipped / row.exchanged, MOST_FLIPPED),
+    "beyond": ("candidates", lambda row: (row.below + row.above) / row.candidates, MOST_BEYOND),
+    "length": ("length_documents", _unexplained_length, MOST_LENGTH),
     "given length": (
         "rated_length_documents",
         lambda row: _sure(row.given_length, row.given_length_low, row.given_length_high),
-        MOST_LENGTH, short, correlation,
+        MOST_LENGTH,
     ),
-}  # fmt: skip
+}
 
 
 def validity_warnings(rows: Sequence[ValidityRow]) -> list[str]:
     """One of each judge and kind, with the axes where it holds."""
     warnings = []
     for judge, kind in product(dict.fromkeys(row.judge for row in rows), _ALARMS):
-        units, figure_of, most, limit, shown = _ALARMS[kind]
+        units, figure_of, most = _ALARMS[kind]
+        limit, shown = (short, correlation) if "length" in kind else (_share, percent)
         where = [
             f"{row.axis} {shown(figure)}"
             for row in rows

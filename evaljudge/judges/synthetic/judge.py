@@ -1,18 +1,14 @@
 """Direct scoring by comparison with synthetic references of graded quality.
 
 After "Direct-Scoring NLG Evaluators Can Use Pairwise Comparisons Too". For the axis `fluency` of
-one document, five references are written, each between its two neighbours:
-
-    1 "flood town bridge closed flood"  …  5 "A flood has closed the town's old bridge."
-
-and a candidate is compared with each of them, which gives p(Better), p(Worse), p(Similar):
+one document, references of levels 1 to 5 are written, and a candidate is compared with each of
+them, which gives p(Better), p(Worse), p(Similar):
 
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
-`synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
-`synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
-comparisons (equations.py): 3.81, 3.61, 3.60. The README explains the settings. Beside the verdicts
-the judge checks its own references (comparing.py).
+`synthetic` is the paper's sum, here −0.32; `synthetic.level`, `synthetic.ordinal` and
+`synthetic.bradley-terry` are other readings of the same comparisons (equations.py): 3.81, 3.61,
+3.60. Beside the verdicts the judge checks its own references (comparing.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -161,8 +157,6 @@ class Synthetic(Judge):
     def scorers(self) -> Sequence[str]:
         return [self.name, *self._readings, *(name for name, _, _ in self._further_draws)]
 
-    # stage one: the references (references.py)
-
     def parts(self) -> list[Part]:
         return self._references.parts()
 
@@ -251,8 +245,6 @@ class Synthetic(Judge):
             str(n): [[trial[:n].count(name) for name in names] for trial in trials]
             for n in self._sizes
         }
-
-    # the driver: arithmetic, no model
 
     @property
     def undecided(self) -> Mapping[str, float]:

@@ -90,7 +90,7 @@ def test_it_ends_at_the_budget():
         "Rain and wind and hail and then more rain closed the bridge.", (2,), 3
     )
     text = "Heading:\n- It was late.\n- Rain fell."
-    assert extracted(text, TEXT, "rouge1+2", 100) == Extract(text, (), 2)
+    assert extracted(text, TEXT, "rouge1+2", 100) == Extract(text)
     assert isinstance(extracted("!" * 9, TEXT, "rouge1", 8), Failed)
 
 

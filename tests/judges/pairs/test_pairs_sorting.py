@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from evaljudge.judges.pairs.contest import ReadPair
 from evaljudge.judges.pairs.equations import (
     PRIOR,
     SUREST,
@@ -22,7 +23,6 @@ from evaljudge.judges.pairs.equations import (
     preference,
     rank_score,
     ranks,
-    worth_of_place,
 )
 from evaljudge.judges.pairs.sorting import (
     Beam,
@@ -41,7 +41,7 @@ def test_both_orders_and_the_surest_by_hand():
     here, there = log_odds(log(0.8), log(0.2)), log_odds(log(0.5), log(0.5))
     assert (here, there) == (pytest.approx(log(4)), 0)
     assert preference(log(2)) == pytest.approx(2 / 3)
-    assert worth_of_place(here, there) == pytest.approx(log(2))
+    assert ReadPair("B", 0.0, here, there).worth_of_place == pytest.approx(log(2))
     assert log_preference(-SUREST) == pytest.approx(log(1e-9), rel=1e-6)
     assert exp(log_preference(0.7)) == pytest.approx(preference(0.7))
 

@@ -15,7 +15,6 @@ from evaljudge.judges.roles.evidence import (
     Polled,
     read_polled,
     shown_evidence,
-    shown_polled,
 )
 from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, report, role_row
 from evaljudge.judges.roles.findings import section as section_of
@@ -78,7 +77,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def viewed(one: Polled, system: str = "A", text: str = TEXT) -> str:
-    return opened("roles", View(TEMPLATE, shown_polled(one)), Candidate(system, text))
+    return opened("roles", View(TEMPLATE, one), Candidate(system, text))
 
 
 # one text on the page
@@ -116,8 +115,8 @@ def test_what_was_not_asked_is_said():
         role("Critic") | {"exact": {"fixed": 1}},
         role("Author", swapped=bare),
     ]
-    rows = [ballots for _, ballots in shown_polled(polled_text(roles=told)).roles]
-    assert rows == [
+    polled = polled_text(roles=told)
+    assert list(map(polled.ballots, polled.roles)) == [
         [Ballot("the candidate"), Ballot("not asked")],
         [Ballot("not asked to vote", figures="p 1.000"), Ballot("not asked")],
         [Ballot("not asked"), Ballot("the candidate")],
