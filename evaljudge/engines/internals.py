@@ -110,7 +110,7 @@ def name_blocks(engine: Any) -> None:
     if usual is None:  # it keeps no prefixes
         return
     size = core.scheduler.hash_block_size
-    last = LastPrompt[bytes](size)
+    last = LastPrompt(size)
 
     def names_of_blocks(request: Any) -> list[bytes]:
         asked = request.sampling_params and request.sampling_params.extra_args
