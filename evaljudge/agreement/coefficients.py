@@ -158,7 +158,6 @@ def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArr
 
 
 def _sorted(x: Floats, y: Floats) -> Floats:
-    """The coefficients by sorting, in O(n log n)."""
     from scipy import stats  # here, since it takes long to import
 
     if x.min() == x.max() or y.min() == y.max():
@@ -210,7 +209,6 @@ class Ordering:
 
 
 def distances(x: Floats) -> Singles:
-    """The distance between every two scores of each list."""
     apart = np.empty((*x.shape, x.shape[-1]), np.float32)
     np.subtract(x[..., None], x[..., None, :], out=apart)
     return np.abs(apart, out=apart)

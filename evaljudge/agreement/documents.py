@@ -52,8 +52,6 @@ Spread = tuple[float | None, float | None, float | None]  # a value and its 95% 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One statistic of a comparison, at one level."""
-
     level: Level
     coefficient: Coefficient
     value: float  # NaN where undefined

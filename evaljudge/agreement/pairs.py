@@ -101,7 +101,6 @@ def _table(
 
 
 def groups_of(documents: int) -> Codes:
-    """The groups that documents are dealt to, like cards."""
     return np.arange(documents) % MOST_GROUPS
 
 

@@ -66,7 +66,6 @@ class Combination(Mix):
 
     @property
     def meaning(self) -> str:
-        """`The median of a, b and c.`"""
         *others, last = self.of_scorers
         names = f"{', '.join(others)} and {last}"
         return f"{_MEANINGS[self.by]} of {names}."

@@ -213,7 +213,6 @@ def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 
 def details_of(kind: str, columns: str) -> Details:
-    """`columns`: `verdict_columns` or `brief_columns`."""
     return _details(getattr(plugin(kind), columns) if kind in kinds() else "")
 
 

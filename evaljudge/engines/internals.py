@@ -67,7 +67,6 @@ def known_context(engine: Any) -> int:
 
 
 def stops_of(engine: Any) -> frozenset[int]:
-    """The end-of-turn ids that the checkpoint's own configuration names."""
     model = engine.vllm_config.model_config
     stops = model.try_get_generation_config().get("eos_token_id")
     ids = stops if isinstance(stops, list) else [stops]

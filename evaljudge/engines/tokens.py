@@ -120,8 +120,6 @@ class Texts:
 
 
 class Tokeniser(Texts):
-    """A model's tokenizer as transformers has read it."""
-
     def __init__(self, hf_tokenizer: Any) -> None:
         backend = getattr(hf_tokenizer, "backend_tokenizer", None)
         if backend is None:
@@ -159,7 +157,6 @@ class LastPrompt:
         self._names: Sequence[bytes] = ()
 
     def shared(self, ids: Sequence[int]) -> list[bytes]:
-        """The names of the blocks with which both prompts begin."""
         size, equal = self._size, 0
         most = min(len(ids) // size, len(self._names))
         while equal < most:  # by halves, so that no token is compared much more than once

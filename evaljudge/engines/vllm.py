@@ -255,7 +255,6 @@ class VllmModel(Prepared[CompiledOptions]):
     def _render(
         self, prompt: Prompt, room: int, text: str | None = None, template: Template | None = None
     ) -> Rendered | Failed:
-        """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 

@@ -212,7 +212,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _peoples_best(findings: Findings, axis: str) -> str:
-    """`people's best: north`, where they rated texts of several systems on this axis."""
     rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
@@ -351,7 +350,6 @@ def warnings_line(findings: Findings) -> str:
 
 
 def card_lines(findings: Findings) -> Iterator[str]:
-    """How many texts, how many are rated, and how many scores are missing."""
     texts = counted(findings.candidates, "text", "texts")
     yield f"{texts} of {counted(findings.cases, 'document', 'documents')}"
     rated = counted(findings.rated, "is", "are") if findings.rated else "None is"
