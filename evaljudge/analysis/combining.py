@@ -104,9 +104,6 @@ def combinations_of(
     return made
 
 
-# weights by agreement
-
-
 @dataclass(frozen=True)
 class Weights:
     """How much each scorer counts in a combination on one axis; together 1."""

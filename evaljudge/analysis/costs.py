@@ -104,7 +104,6 @@ class Accounts:
         self._workers: dict[str, tuple[float, float]] = {}
         """Seconds that each worker has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
-        """The tokens of each part, by worker."""
         self._by_block = defaultdict[int, Tokens](Tokens)
         """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
         self._repeated = Counter[str]()

@@ -48,9 +48,6 @@ def installed_build() -> str:
     )
 
 
-# an open engine
-
-
 def takes_rows(engine: Any) -> bool:
     """Whether its model runner scores tokens in chosen rows of a prompt: vLLM's second one does,
     which CUDA has."""
@@ -140,9 +137,6 @@ def _loaded(model: Any) -> int:
     return sum(bool(matrix.any()) for matrices in stacked for matrix in matrices)
 
 
-# vLLM's source, since importing it takes ten seconds
-
-
 @cache
 def engine_arguments() -> frozenset[str]:
     nodes = _source("engine/arg_utils.py").body
@@ -161,6 +155,7 @@ def known_model_types() -> frozenset[str]:
 
 
 def _source(file: str) -> ast.Module:
+    """Of vLLM, since importing it takes ten seconds."""
     installed_build()
     package = find_spec("vllm")
     folder = ((package and package.submodule_search_locations) or [""])[0]

@@ -237,9 +237,6 @@ def tick_label(value: float) -> str:
     return f"{value + 0.0:g}".replace("-", "−", int(value < 0))
 
 
-# how far the scorer agrees with people
-
-
 def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
     """What stands under the answer, and whether agreement is shown; None: too little is known."""
     if not findings.rated:
@@ -327,9 +324,6 @@ def lead(findings: Findings) -> dict[str, str]:
     return {"scorer": rows[0].scorer, "axis": rows[0].axis} if rows else {}
 
 
-# warnings
-
-
 def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
     at, warnings = findings.serious, findings.warnings
     if at is None:
@@ -344,9 +338,6 @@ def warnings_line(findings: Findings) -> str:
         return counted(number, "serious warning", "serious warnings")
     line = counted(number, "warning", "warnings")
     return f"{line}, {serious} of them serious" if serious else line
-
-
-# what has no score
 
 
 def card_lines(findings: Findings) -> Iterator[str]:

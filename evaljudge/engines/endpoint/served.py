@@ -37,7 +37,6 @@ PROBE = "Answer with one word: is water wet, Yes or No?"
 @dataclass(frozen=True)
 class Served:
     name: str
-    """By which the model is asked for."""
     model: str
     """As the server names it in its replies."""
     way: str = ""
