@@ -229,7 +229,6 @@ def _rater(document: Codes, system: Codes, table: Floats, column: int, seed: int
 
 
 def _ceiling(of_raters: Sequence[Estimate], skipped: int) -> Ceiling:
-    """The ceiling over the raters for whom it is defined."""
     there = [estimate for estimate in of_raters if not isnan(estimate.value)]
     value, low, high = None, None, None
     first = of_raters[0]

@@ -84,7 +84,7 @@ def averaged(
     """Averages from one row per candidate, in any order; `human`: by axis, NaN where unrated."""
     if not human:
         raise ValueError("there is no axis to average over")
-    trials = {name: _trials(name, trial) for name, trial in methods.items()}
+    trials = {name: [t] if isinstance(t, Mapping) else t for name, t in methods.items()}
     table = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
     shared = _shared(list(table.values()))
     pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in table.items()}
@@ -101,13 +101,6 @@ def averaged(
             for index, axis in enumerate([*human, None])
         ),
     )
-
-
-def _trials(name: str, given: Trial | Sequence[Trial]) -> list[Trial]:
-    trials = [given] if isinstance(given, Mapping) else list(given)
-    if not trials:
-        raise ValueError(f"method {name!r} has no trial")
-    return trials
 
 
 def _correlations_of(

@@ -141,7 +141,6 @@ def calibration(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
     folds: int = 5, resamples: int = 1000, seed: int = 0,
 ) -> Calibration | None:  # fmt: skip
-    """The calibrated values, and how far these and the scores are from the ratings."""
     rows = folded(documents, scores, ratings, folds, seed, DIVISIONS)
     if rows is None:
         return None

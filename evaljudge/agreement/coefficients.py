@@ -53,15 +53,18 @@ class Side:
 
     @classmethod
     def of(cls, x: Floats) -> "Side":
-        compared = signs(x[:, :, None], x[:, None, :])
-        # Sums of signs count what is above less what is below: twice the centred mean rank.
-        ranks = compared.sum(axis=1, dtype=np.float64)
+        present, compared = np.isfinite(x), signs(x[:, :, None], x[:, None, :])
+        # each value counts where it comes first
+        is_first = ~np.triu(x[:, :, None] == x[:, None, :], 1).any(axis=1)
+        values, sizes = np.where(present, x, 0.0), present.sum(axis=1, keepdims=True)
+        means = values.sum(axis=1, keepdims=True) / np.maximum(sizes, 1)
         return cls(
             signs=compared,
-            ranks=ranks,
+            # Sums of signs count what is above less what is below: twice the centred mean rank.
+            ranks=compared.sum(axis=1, dtype=np.float64),
             untied=np.abs(compared).sum(axis=(1, 2), dtype=np.float64),
-            distinct=_distinct(x),
-            centred=_centred(x),
+            distinct=(is_first & present).sum(axis=1, dtype=np.float64),
+            centred=np.where(present, values - means, 0.0),
         )
 
 
@@ -154,22 +157,7 @@ def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArr
     return compared
 
 
-def _distinct(x: Floats) -> Floats:
-    """How many values there are: each is counted where it comes first."""
-    equal = x[:, :, None] == x[:, None, :]
-    is_first = ~np.triu(equal, 1).any(axis=1)
-    return (is_first & np.isfinite(x)).sum(axis=1, dtype=np.float64)
-
-
-def _centred(x: Floats) -> Floats:
-    present = np.isfinite(x)
-    values = np.where(present, x, 0.0)
-    means = values.sum(axis=1, keepdims=True) / np.maximum(present.sum(axis=1, keepdims=True), 1)
-    return np.where(present, values - means, 0.0)
-
-
 def _sorted(x: Floats, y: Floats) -> Floats:
-    """The coefficients by sorting, in O(n log n)."""
     from scipy import stats  # here, since it takes long to import
 
     if x.min() == x.max() or y.min() == y.max():
@@ -221,7 +209,6 @@ class Ordering:
 
 
 def distances(x: Floats) -> Singles:
-    """The distance between every two scores of each list."""
     apart = np.empty((*x.shape, x.shape[-1]), np.float32)
     np.subtract(x[..., None], x[..., None, :], out=apart)
     return np.abs(apart, out=apart)

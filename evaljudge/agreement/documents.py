@@ -52,8 +52,6 @@ Spread = tuple[float | None, float | None, float | None]  # a value and its 95% 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One statistic of a comparison, at one level."""
-
     level: Level
     coefficient: Coefficient
     value: float  # NaN where undefined
@@ -291,14 +289,9 @@ def folded(
 
     `documents` are names: numbers, or strings (as objects, since NumPy's own drop trailing NULs).
     """
-    codes = np.asarray(documents)
     scored, rated = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
-    if len({codes.shape, scored.shape, rated.shape}) > 1 or codes.ndim != 1:
-        raise ValueError("documents, scores and ratings must be lists of one length")
-    if folds < 2:
-        raise ValueError("with fewer than two folds a document would calibrate itself")
     pairs = np.isfinite(scored) & np.isfinite(rated)
-    names, place = np.unique(codes, return_inverse=True)
+    names, place = np.unique(np.asarray(documents), return_inverse=True)
     used = np.flatnonzero(np.bincount(place[pairs], minlength=names.size))
     if used.size < 2:
         return None

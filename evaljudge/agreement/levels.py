@@ -85,7 +85,6 @@ def _epsilons(table: PairTable) -> Floats:
 def system_level(
     table: PairTable, seed: int = 0, wanted: Collection[Coefficient] = COEFFICIENTS
 ) -> Estimates:
-    """Accuracy is NaN where it is not wanted."""
     compared = table.compared
     groups = table.groups % GROUPS
     there = np.unique(groups)

@@ -83,7 +83,8 @@ def _table(
     order = np.lexsort([*values[::-1], systems, documents])
     kept_documents, document_codes = np.unique(documents[order], return_inverse=True)
     kept_systems, system_codes = np.unique(systems[order], return_inverse=True)
-    exponents = [exponent_of(column) for column in values]
+    # a power of two that no value exceeds: exact to divide by, and squares cannot overflow
+    exponents = [int(np.frexp(np.max(np.abs(column), initial=0.0))[1]) for column in values]
     return PairTable(
         documents=document_codes,
         systems=system_codes,
@@ -100,7 +101,6 @@ def _table(
 
 
 def groups_of(documents: int) -> Codes:
-    """The groups that documents are dealt to, like cards."""
     return np.arange(documents) % MOST_GROUPS
 
 
@@ -109,12 +109,6 @@ def table_of(
 ) -> PairTable:
     ((_, table),) = tables(documents, systems, [scores, human], [(0, 1)])
     return table
-
-
-def exponent_of(values: Floats) -> int:
-    """Values divided by two to this power do not exceed 1: exact, and squares cannot overflow."""
-    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
-    return int(np.frexp(largest)[1])
 
 
 def stacked(pairs: PairTable) -> Iterator[tuple[Codes, Codes]]:

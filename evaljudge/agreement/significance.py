@@ -53,8 +53,6 @@ class Challenger:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The best scorer at one level, and those not significantly worse."""
-
     axis: str = field(default="", kw_only=True)  # the human axis; empty until the caller names it
     level: Level
     coefficient: Correlation
@@ -92,7 +90,6 @@ def against_best(
     documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
     level: Level, coefficient: Correlation = "spearman", seed: int = 0,
 ) -> Standing | None:  # fmt: skip
-    """The best scorer, and every other one compared with it on the candidates both scored."""
     names = dict(enumerate(scores))
     ratings = len(names)
     compared: list[tuple[int, ...]] = [(place, ratings) for place in names]

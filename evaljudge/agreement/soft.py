@@ -17,7 +17,7 @@ There is no interval. The value has the uncertainty of the documents in it, and 
 bootstrap of documents nor a jackknife, which put it in once more, kept 95% in simulation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,17 +86,10 @@ def _p_values(differences: Floats, permutations: int, seed: int) -> Floats:
     filled = np.where(shared, differences, 0.0)
     least = filled.sum(axis=0) - ROUNDING * np.abs(filled).sum(axis=0)
     reached = np.zeros(least.size)
-    for signs in _signs(permutations, len(filled), seed):
-        reached += np.count_nonzero(signs @ filled >= least, axis=0)
-    return np.where(shared.any(axis=0), reached / permutations, np.nan)
-
-
-def _signs(permutations: int, documents: int, seed: int) -> Iterator[Floats]:
-    """-1 where two systems are exchanged, (permutations, documents): some permutations at a time.
-
-    Drawn as by the authors, so that the same seed gives the same permutations.
-    """
-    stream, step = np.random.default_rng(seed), max(1, AT_ONCE // documents)
+    # drawn as by the authors, so that the same seed gives the same permutations
+    stream, step = np.random.default_rng(seed), max(1, AT_ONCE // len(filled))
     for start in range(0, permutations, step):
-        shape = min(step, permutations - start), documents
-        yield np.where(stream.random(shape, dtype=np.float32) > 0.5, 1.0, -1.0)
+        shape = min(step, permutations - start), len(filled)
+        exchanged = np.where(stream.random(shape, dtype=np.float32) > 0.5, 1.0, -1.0)
+        reached += np.count_nonzero(exchanged @ filled >= least, axis=0)
+    return np.where(shared.any(axis=0), reached / permutations, np.nan)

@@ -40,10 +40,6 @@ class Voters:
     converged: bool
     identified: bool
 
-    @property
-    def steps(self) -> int:
-        return self.log_posteriors.size
-
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
@@ -62,8 +58,6 @@ def dawid_skene(
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.
     """
-    if not smoothing > 0:
-        raise ValueError("smoothing must be above 0: a chance of 0 has no logarithm")
     cast = _cast(np.asarray(votes), labels, counts)
     identified = bool((cast.given.sum(axis=1) >= FEWEST_VOTES).any())
     counted = cast.given.reshape(-1, cast.voters, cast.labels).sum(axis=1)
@@ -88,19 +82,12 @@ def dawid_skene(
 
 
 def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
-    if votes.ndim != 2 or not np.isin(votes, np.arange(MISSING, labels)).all():
-        raise ValueError(f"votes must be a table of 0 to {labels - 1}, or {MISSING} where missing")
     given = (votes[:, :, None] == np.arange(labels)).astype(np.float64)
-    if not given.any():
-        raise ValueError("there is no vote")
-    items = np.ones(len(votes), int) if counts is None else np.asarray(counts)
-    if items.shape != (len(votes),) or items.dtype.kind not in "iu" or not (items >= 1).all():
-        raise ValueError("counts must be whole numbers of 1 or more, one for each row of votes")
     return _Votes(
         given=given.reshape(len(votes), -1),
         voters=votes.shape[1],
         labels=labels,
-        voted=given.any(axis=(1, 2)) * items,
+        voted=given.any(axis=(1, 2)) * (1 if counts is None else np.asarray(counts)),
         used=given.any(axis=(0, 1)).astype(np.float64),
     )
 

@@ -71,7 +71,6 @@ class RunFrame:
     accounts: Accounts | None = None
     combined: Mapping[str, Combination] = field(default_factory=dict)
     weights: Mapping[tuple[str, str], Weights] = field(default_factory=dict)
-    """The fitted weights, by combination and axis."""
     intervals: Sequence[Covered] = ()
     thresholds: Found = field(default_factory=dict)
     notes: Sequence[RaterNote] = ()

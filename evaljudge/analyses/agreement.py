@@ -31,7 +31,6 @@ _TOOLTIPS = {
     "soft_accuracy": "How alike the p-values for pairs of systems are; 1: those of people.",
 }
 TOOLTIPS = {COEFFICIENTS[name]: words for name, words in _TOOLTIPS.items()}
-"""The tooltips of a table's headings on the page."""
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = "Texts are rated, but no scorer has a number on a rated axis: nothing to compare."
 ACCURACY = (

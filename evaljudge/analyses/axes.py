@@ -30,7 +30,6 @@ def rows(run: RunFrame) -> Iterator[AxisPair]:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """A matrix for each level and each of people and scorers; in short, all candidates pooled."""
     # people's first, so that all follow the order of people's axes
     rows: list[AxisPair] = [row for row in findings["axes"] if row.coefficient == "spearman"]
     rows.sort(key=lambda row: row.of != HUMAN)

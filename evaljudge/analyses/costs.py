@@ -75,8 +75,6 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
 
 
 def _average(name: str, what: str) -> Callable[[CostRow], str]:
-    """What one document or score cost, with tenths below 1,000."""
-
     def shown(row: CostRow) -> str:
         if not getattr(row, what):
             return NONE

@@ -41,7 +41,6 @@ ALPHAS: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal", "ord
 
 
 def rows(run: RunFrame) -> Iterator[LabelAgreement]:
-    """The raters' alphas, and the kappas where a scorer gives the labels that people give."""
     rated, resamples, seed = run.compared, run.how.resamples, run.seed
     for axis in sorted(rated.raters):
         for metric in ALPHAS:

@@ -37,9 +37,6 @@ def rows(run: RunFrame) -> Iterator[Standing]:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    """The highest of each axis and level, and each rival beside it; in short, as much as a terminal
-    has room for.
-    """
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
     standings: Sequence[Standing] = findings["significance"]
     few: dict[tuple[str, str], str] = {

@@ -78,7 +78,6 @@ def read_outliers(file: str) -> list[Outlier]:
 
 
 def set_aside(rated: Rated, outliers: list[Outlier]) -> tuple[Rated, set[int]]:
-    """The ratings without those that outliers name, and the outliers that name any."""
     rows = defaultdict(list)
     for row, (doc_id, system) in enumerate(rated.texts):
         rows[doc_id].append((row, system))

@@ -192,8 +192,6 @@ def fit_of(key: Key, axis: str, rated: Rated, fitted: CrossFitted, seed: int) ->
 
 @dataclass(frozen=True)
 class CalibratedRow:
-    """A scorer on a human axis."""
-
     fit: Fit
     scores: Floats = field(repr=False)  # the score of each candidate; NaN where unscored
     calibration: Calibration
@@ -205,7 +203,6 @@ class CalibratedRow:
 
     @property
     def selected(self) -> list[int]:
-        """The places of the candidates that reach the threshold."""
         if self.selection is None or self.selection.threshold is None:
             return []
         return [int(row) for row in np.flatnonzero(self.scores >= self.selection.threshold)]

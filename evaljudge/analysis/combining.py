@@ -66,7 +66,6 @@ class Combination(Mix):
 
     @property
     def meaning(self) -> str:
-        """`The median of a, b and c.`"""
         *others, last = self.of_scorers
         names = f"{', '.join(others)} and {last}"
         return f"{_MEANINGS[self.by]} of {names}."
@@ -103,9 +102,6 @@ def combinations_of(
         if made[name].is_fitted and made[name].axes(axes) == [ANY_AXIS]:
             raise UserError(f"{where} `by: agreement` needs a scorer with axes")
     return made
-
-
-# weights by agreement
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,6 @@ NO_PRICE = Price()
 
 
 class Accounts:
-    """Every committed shard's asks, tokens, captured mass and seconds."""
-
     def __init__(self, receipts: Iterable[Receipt], price: Price = NO_PRICE) -> None:
         self._price = price
         self._tokens = defaultdict[tuple[str, str], Tokens](Tokens)
@@ -106,7 +104,6 @@ class Accounts:
         self._workers: dict[str, tuple[float, float]] = {}
         """Seconds that each worker has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
-        """The tokens of each part, by worker."""
         self._by_block = defaultdict[int, Tokens](Tokens)
         """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
         self._repeated = Counter[str]()
@@ -213,8 +210,6 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings where the model wants to say something else than the answers offered, or to
-        think for longer."""
         cut = [
             f"{judge}: {m.cut:,} of {m.thoughts:,} thoughts were cut, and closed for the model: "
             "let it think longer, `thinking: {tokens: …}`"

@@ -112,7 +112,6 @@ def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:
 
 
 def mixes_of(configured: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> dict[str, Mix]:
-    """A configuration's `mixes`; `axes`: of each scorer that they may be made of."""
     made = {}
     for name, text in configured.items():
         where = f"mixes.{name}:"
@@ -153,7 +152,6 @@ def mixed_scores(
 def mixed(
     mix: Mix, scores: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
 ) -> tuple[float | None, str]:
-    """One candidate's value, or why it has none; `at`: its document and system."""
     parts = [part for part, _ in mix.parts]
     found = [scores.get((*at, p, axis), scores.get((*at, p, ANY_AXIS))) for p in parts]
     return mix.of_scores(found)

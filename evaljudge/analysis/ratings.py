@@ -114,7 +114,6 @@ def keep_ratings(place: Place, further: FurtherRatings) -> None:
 
 
 def kept_ratings(output: Output) -> FurtherRatings:
-    """What the last report was given."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
         return FurtherRatings()
     kept, texts = json.loads(output.place.read(KEPT)), dict[Text, RatedText]()
@@ -200,7 +199,6 @@ class _Collected:
 
     @cached_property
     def raters(self) -> dict[str, list[str]]:
-        """Those of each axis that has several."""
         raters: dict[str, set[str]] = {}
         for (_, axis), by_rater in self.found.items():
             raters.setdefault(axis, set()).update(by_rater)
@@ -235,7 +233,6 @@ class _Sheets:
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, Mapping[str, str]]]:
-        """The sheet and the text of each label."""
         return {
             label: (name, text)
             for name, key in self.keys.items()

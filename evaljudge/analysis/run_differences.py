@@ -85,7 +85,6 @@ class CoverageChange:
 
     @property
     def shares(self) -> tuple[Maybe, Maybe]:
-        """Scored of expected."""
         first, second = (
             scored / expected if expected else None
             for scored, expected in zip(self.scored, self.expected, strict=True)
@@ -121,7 +120,6 @@ class SelectionChange:
 
     @property
     def flipped(self) -> float:
-        """The share of the texts selected by either run that only one run selected."""
         either = self.both + self.first + self.second
         return (self.first + self.second) / either if either else 0.0
 
@@ -322,7 +320,6 @@ def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
 def _agreement(
     shared: Sequence[Key], first: Rated, second: Rated, seed: int
 ) -> Iterator[AgreementDifference]:
-    """The change in agreement of every scorer with the human axes that it is compared with."""
     matched = {
         (key[0], name): (first.scores[key], second.scores[key], first.human[name], human)
         for key in shared

@@ -75,9 +75,6 @@ def signatures(run: ScoredRun) -> dict[str, str]:
     return {score.scorer: score.signature for score in run.output.scores(run.scored[0])}
 
 
-# what a run selected
-
-
 def selections(run: ScoredRun) -> list[str]:
     files = run.about.get(DERIVED, ())
     matches = (re.fullmatch(r"selected/(.+)\.json", name) for name in files)
@@ -117,9 +114,6 @@ def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
         raise output.damaged(name, "cannot be read") from None
     if run.about.get(DERIVED, {}).get(name, digest.hexdigest()) != digest.hexdigest():
         raise output.damaged(name, "is not as the last report wrote it")
-
-
-# its numbers
 
 
 class ShardScores:

@@ -187,9 +187,6 @@ def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
     return f"{output.uri}: {are} left out of this table: {some}{more}; {damaged[0].remedy}"
 
 
-# schemas
-
-
 def _signed(schema: pa.Schema) -> pa.Schema:
     """Signatures are long, and few: each is kept once."""
     at = schema.get_field_index("signature")
@@ -213,7 +210,6 @@ def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 
 def details_of(kind: str, columns: str) -> Details:
-    """`columns`: `verdict_columns` or `brief_columns`."""
     return _details(getattr(plugin(kind), columns) if kind in kinds() else "")
 
 
@@ -269,9 +265,6 @@ def arrow_type(hint: Any) -> pa.DataType:
     if origin is not None and issubclass(origin, Sequence):
         return pa.list_(arrow_type(inner[0]))
     raise UserError(f"{hint}: a judge's column cannot be of this type")
-
-
-# rows
 
 
 def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, Any] | None]:

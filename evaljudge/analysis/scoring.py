@@ -68,7 +68,6 @@ class Scoring:
     scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes
     signatures: Mapping[str, str]  # the signatures of the judges' scorers
     fitted: Mapping[str, Fitted]
-    """What was fitted for each judge whose arithmetic needed the whole run."""
     ratings: ByText = field(default_factory=dict)  # further ratings, besides those of the corpus
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""

@@ -76,7 +76,6 @@ def target_of(condition: Condition) -> Target | None:
 def targets(
     selections: Sequence[Selection], rated: Rated, grid: Grid, resamples: int, seed: int
 ) -> Found:
-    """The threshold for each precision that a condition asks for."""
     conditions = (condition for rule in selections for condition in rule.all)
     asked = {target for condition in conditions if (target := target_of(condition)) is not None}
     return {target: _precise_of(target, rated, grid, resamples, seed) for target in asked}
@@ -139,8 +138,6 @@ def _chosen(output: Output, filters: "Sequence[_Filter]", shards: Sequence[Shard
 
 
 class _Filter:
-    """One selection's conditions, and its counts."""
-
     def __init__(self, rule: Selection, tops: Tops, found: Found) -> None:
         self._rule, self._tops, self._precisions = rule, tops, found
         self._scales = list(dict.fromkeys(map(scale_of, rule.all)))
@@ -186,7 +183,6 @@ class _Filter:
         return Selected(self._rule.name, rule, *counts, thresholds, self.counts["undecided"])
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
-        """The thresholds that top_fraction and precision led to."""
         row: dict[str, Any] = {"scorer": condition.scorer, "axis": condition.axis}
         if (top := condition.top_fraction) is not None:
             yield row | {"top_fraction": top, "value": self._tops[scale_of(condition), top]}
@@ -217,7 +213,6 @@ def _as_json(rule: Precise | Certified | None, target: Target) -> dict[str, Any]
 
 
 def top_scales(selections: Sequence[Selection]) -> set[tuple[Key, float]]:
-    """The scales whose highest scores are selected, and which part of them."""
     conditions = (condition for rule in selections for condition in rule.all)
     return {(scale_of(each), each.top_fraction) for each in conditions if each.top_fraction}
 
@@ -242,7 +237,6 @@ def share_of(fraction: float, number: int) -> int:
 
 
 def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:
-    """Why a selection selects nothing, whatever the candidates."""
     return [
         f"{_named(rule, condition)}: {why}: nothing is selected"
         for rule in selections

@@ -203,7 +203,6 @@ class Tables:
         return self._frame([bool(row.ratings) for row in self._kept])
 
     def as_kept(self) -> Rated:
-        """All that is kept, in the order of the corpus."""
         dropped = self._too_many()
         return self._frame([row.doc_id not in dropped for row in self._kept])
 

@@ -165,8 +165,6 @@ class BinnedRatings:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The scores of one scorer on one axis."""
-
     scorer: str
     axis: str
     low: float
@@ -182,7 +180,6 @@ class Spread:
 
 
 def spreads(grid: Grid) -> list[Spread]:
-    """The spread of every scorer and axis with at least one score."""
     return [made for key in grid.scores if (made := _spread_of(grid, *key))]
 
 

@@ -182,7 +182,6 @@ class _Labelled:
         return np.minimum(best, MOST_STAKED / (self.target * self.most))
 
     def start(self, documents: int) -> int:
-        """Which threshold is tested first."""
         stakes, precision = self.stakes(documents), self.target + LIKELY * (1 - self.target)
         gain = stakes * self.expected * (precision - self.target)
         growth = gain - stakes**2 * self._variance(precision) / 2
@@ -227,7 +226,6 @@ def _binomial(target: float, selected: int, hits: int) -> float:
 
 
 def _tested(labelled: _Labelled, thresholds: Floats) -> Iterator[Tested]:
-    """Thresholds tested in falling order until one is not certified."""
     for at in range(labelled.start(len(labelled.selected)), thresholds.size):
         counts = int(labelled.selected[:, at].sum()), int(labelled.hits[:, at].sum())
         p = labelled.p(at)

@@ -100,8 +100,6 @@ def fit_map(scores: Floats, ratings: Floats) -> Map:
 
 @dataclass(frozen=True)
 class Predictor:
-    """Maps, and the residuals of each by system."""
-
     maps: Sequence[Map]
     residuals: Mapping[str, Residuals]
 

@@ -86,8 +86,6 @@ class Terms:
 
 @dataclass(frozen=True)
 class Powered:
-    """Estimates from the labels alone, and corrected with all scores."""
-
     slope: float
     by_labels: "Combined"
     corrected: "Combined"
@@ -128,7 +126,6 @@ class Combined:
         ]
 
     def ps(self) -> list[float | None]:
-        """The p-values of the values being 0."""
         errors = np.sqrt(np.where(self.is_known, self.variances, 1.0))
         ps = two_sided(self.values, errors, self.free)
         return [float(p) if sure else None for p, sure in zip(ps, self.is_known, strict=True)]

@@ -152,7 +152,6 @@ def _interval(value: float, without: Floats) -> tuple[float | None, float | None
 
 
 def _corrected(p: Sequence[float]) -> list[float]:
-    """Benjamini and Yekutieli's."""
     return list(map(float, false_discovery_control(p, method="by")))
 
 

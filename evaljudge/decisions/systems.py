@@ -216,7 +216,6 @@ def _exact_ps(gaps: Floats) -> Floats:
 
 
 def _permutation_ps(gaps: Sequence[Floats], seed: int) -> list[Floats]:
-    """All see the same signs."""
     shown = _present(np.concatenate(gaps, axis=1))
     stream, both = np.random.default_rng(seed), np.array([-1.0, 1.0])
     sizes = [min(_BLOCK, PERMUTATIONS - start) for start in range(0, PERMUTATIONS, _BLOCK)]

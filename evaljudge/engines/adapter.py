@@ -48,7 +48,6 @@ def refuse_lora_without_adapter(source: ModelSource) -> None:
 
 
 def identify_adapter(source: ModelSource) -> str:
-    """NAME@DIGEST of the adapter, empty where there is none; one that is unfit is refused."""
     if source.adapter is None:
         return ""
     folder = Path(source.adapter)
@@ -95,7 +94,6 @@ def adapter_request(source: ModelSource) -> Any:
 
 
 def load_adapter(engine: Any, source: ModelSource) -> None:
-    """Load the adapter with the model, so that vLLM refuses it before anything is asked."""
     request = adapter_request(source)
     if request is None:
         return

@@ -53,7 +53,6 @@ def layers(source: ModelSource) -> Layers:
 
 
 def lacking(source: ModelSource) -> str:
-    """Which of a model's files are not on this machine, in words; empty where all are."""
     folder = local_folder(source)
     if folder is None:
         return "all its files"
@@ -106,7 +105,6 @@ def labels_of(source: ModelSource) -> list[str]:
 
 
 def size_of_weights(source: ModelSource) -> int:
-    """The bytes of its weights, by its index or its files; 0 where neither is on this machine."""
     folder = local_folder(source)
     for index in folder.glob("*.safetensors.index.json") if folder else ():
         total = json.loads(index.read_text()).get("metadata", {}).get("total_size")
@@ -136,7 +134,6 @@ def whole_config(source: ModelSource) -> Mapping[str, Any]:
 
 
 def read_json(source: ModelSource, name: str) -> Mapping[str, Any] | None:
-    """What this file of a checkpoint says; None where it is not at hand."""
     if (content := read_file(source, name)) is None:
         return None
     try:

@@ -48,9 +48,6 @@ def installed_build() -> str:
     )
 
 
-# an open engine
-
-
 def takes_rows(engine: Any) -> bool:
     """Whether its model runner scores tokens in chosen rows of a prompt: vLLM's second one does,
     which CUDA has."""
@@ -67,7 +64,6 @@ def known_context(engine: Any) -> int:
 
 
 def stops_of(engine: Any) -> frozenset[int]:
-    """The end-of-turn ids that the checkpoint's own configuration names."""
     model = engine.vllm_config.model_config
     stops = model.try_get_generation_config().get("eos_token_id")
     ids = stops if isinstance(stops, list) else [stops]
@@ -110,7 +106,7 @@ def name_blocks(engine: Any) -> None:
     if usual is None:  # it keeps no prefixes
         return
     size = core.scheduler.hash_block_size
-    last = LastPrompt[bytes](size)
+    last = LastPrompt(size)
 
     def names_of_blocks(request: Any) -> list[bytes]:
         asked = request.sampling_params and request.sampling_params.extra_args
@@ -141,9 +137,6 @@ def _loaded(model: Any) -> int:
     return sum(bool(matrix.any()) for matrices in stacked for matrix in matrices)
 
 
-# vLLM's source, since importing it takes ten seconds
-
-
 @cache
 def engine_arguments() -> frozenset[str]:
     nodes = _source("engine/arg_utils.py").body
@@ -162,6 +155,7 @@ def known_model_types() -> frozenset[str]:
 
 
 def _source(file: str) -> ast.Module:
+    """Of vLLM, since importing it takes ten seconds."""
     installed_build()
     package = find_spec("vllm")
     folder = ((package and package.submodule_search_locations) or [""])[0]

@@ -111,7 +111,6 @@ class CompiledOptions:
         return max(map(along, self.own), key=len, default=[])
 
     def read(self, found: Found, exactness: float) -> Reading:
-        """Each option's log-probability, by the nodes that were read."""
         exact = {name: list[float]() for name in self.names}
         ahead: list[tuple[float, Step]] = []
         paths = [(self.root.path, 0.0)]

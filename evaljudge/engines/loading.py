@@ -39,7 +39,6 @@ OTHER_FORMS = ["original/*", "consolidated*"]
 
 
 def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
-    """vLLM's engine and the model's tokenizer."""
     set_environment()
     from vllm import EngineArgs
     from vllm.usage.usage_lib import UsageContext

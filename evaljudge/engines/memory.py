@@ -178,7 +178,6 @@ def footprint(source: ModelSource) -> Footprint | None:
 def footprint_of(
     config: Mapping[str, Any], engine: Mapping[str, Any], stored: int = 0
 ) -> Footprint | None:
-    """The memory by a config.json; `stored`: the bytes of the files of weights, or 0."""
     text: Mapping[str, Any] = config.get("text_config") or config
     text = UNSAID.get(str(text.get("model_type")), {}) | dict(text)
     needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")

@@ -31,8 +31,6 @@ from evaljudge.model.imagining import TokenCounter
 
 
 class VllmEngines:
-    """Models that vLLM loads here, or that a server has."""
-
     @property
     def version(self) -> str:
         return f"vllm {metadata.version(installed_build())}"

@@ -58,7 +58,6 @@ class Sampling:
         )
 
     def weighing(self, prompt: Ids, since: int, from_cache: bool) -> Any:
-        """The log-probabilities of the prompt's own tokens from `since` on."""
         asked = self._of_prompt(prompt, since, from_cache) | self._plainly
         return self._parameters(max_tokens=1, temperature=0.0, **asked)
 

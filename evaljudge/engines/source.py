@@ -148,14 +148,12 @@ class Identity:
     exactness: float | None = None
     """The ModelSource's; None for models whose probabilities are not read from spellings."""
     dtype: str | None = None
-    """Likewise what it computes in."""
     adapter: str = ""
     reply: str = ""
     by_template: tuple[str, ...] = field(default=(), compare=False)
     endpoint: str = ""
     """The URL of the server that has it; then `revision` is what the server calls the model."""
     way: str = ""
-    """How its probabilities are known there."""
     thinking: Mapping[str, Any] = field(default_factory=dict)
     """How it thinks before it chooses, if it does; what it only writes does not depend on that."""
 

@@ -213,7 +213,6 @@ class ChatTemplate:
 
 
 def find_template(source: ModelSource) -> ChatTemplate | None:
-    """The chat template; None where the tokenizer's files cannot be had."""
     if (config := read_json(source, "tokenizer_config.json")) is None:
         return None
     file = read_file(source, "chat_template.jinja") or b""
@@ -274,7 +273,6 @@ def _lacking(template: ChatTemplate, chat: Mapping[str, Any]) -> str:
 
 
 def _with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
-    """The switches as the template takes them: it calls a function for the date."""
     if CLOCK not in switches:
         return dict(switches)
     try:

@@ -78,14 +78,12 @@ class Thinker:
         """The tokens of the longest thought, with its end."""
 
     def own(self, ids: Ids) -> Ids:
-        """A thought without what ended it."""
         return ids[:-1] if ids and ids[-1] in self.ends else ids
 
     def is_cut(self, ids: Ids) -> bool:
         return ids[-1:] != (self._tag,)
 
     def closed(self, asked: Rendered, ids: Ids) -> Rendered:
-        """The prompt with a thought and its end."""
         end = self._cutting if self.is_cut(ids) else self._closing
         return replace(asked, ids=asked.ids + self.own(ids) + end)
 

@@ -95,7 +95,6 @@ def _read(pickled: bytes, changed_at: int) -> tuple[Texts, Template]:
 
 
 def read_here(source: ModelSource) -> tuple[Any, Template]:
-    """What `tokenizers` makes of the tokenizer that transformers reads, and the template."""
     tokeniser = load_tokeniser(source)
     rates, reply = bool(labels_of(source)), source.reply or ""
     template = read_template(tokeniser, source.chat, frozenset(), reply, rates=rates)

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Token
 
 Ids = tuple[int, ...]
-Name = TypeVar("Name")
 BREAK, WORD = "\n", "x"
 REMEMBERED_PARTS = 16_384
 REMEMBERED_STARTS = 64
@@ -121,8 +120,6 @@ class Texts:
 
 
 class Tokeniser(Texts):
-    """A model's tokenizer as transformers has read it."""
-
     def __init__(self, hf_tokenizer: Any) -> None:
         backend = getattr(hf_tokenizer, "backend_tokenizer", None)
         if backend is None:
@@ -148,7 +145,7 @@ class Tokeniser(Texts):
         return tuple(Token(start, end, value) for (start, end), value in tokens)
 
 
-class LastPrompt(Generic[Name]):
+class LastPrompt:
     """The prompt before this one, with the names of its full blocks.
 
     Prompts come sorted, so that most begin as the one before: what they share is named once.
@@ -157,10 +154,9 @@ class LastPrompt(Generic[Name]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._ids: Sequence[int] = ()
-        self._names: Sequence[Name] = ()
+        self._names: Sequence[bytes] = ()
 
-    def shared(self, ids: Sequence[int]) -> list[Name]:
-        """The names of the blocks with which both prompts begin."""
+    def shared(self, ids: Sequence[int]) -> list[bytes]:
         size, equal = self._size, 0
         most = min(len(ids) // size, len(self._names))
         while equal < most:  # by halves, so that no token is compared much more than once
@@ -171,29 +167,15 @@ class LastPrompt(Generic[Name]):
                 most = middle - 1
         return list(self._names[:equal])
 
-    def keep(self, ids: Sequence[int], names: Sequence[Name]) -> None:
+    def keep(self, ids: Sequence[int], names: Sequence[bytes]) -> None:
         self._ids, self._names = ids, names
-
-
-class Blocks:
-    """Names the full cache blocks of prompts, each block by all that precedes it."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._last = LastPrompt[int](size)
-
-    def of(self, ids: Ids) -> tuple[int, ...]:
-        names = self._last.shared(ids)
-        _name_further(names, ids[len(names) * self.size :], self.size)
-        self._last.keep(ids, names)
-        return tuple(names)
 
 
 class Beginning(NamedTuple):
     """How a prompt begins: its number of tokens, the names of its full blocks, the ids after them.
 
-    Prompts that begin with the same parts need those parts' tokens and blocks counted only once.
-    The names are those of `Blocks`.
+    A block is named by all that precedes it. Prompts that begin with the same parts need those
+    parts' tokens and blocks counted only once.
     """
 
     size: int
@@ -203,13 +185,8 @@ class Beginning(NamedTuple):
 
     def followed_by(self, ids: Ids) -> "Beginning":
         names, rest = list(self.blocks), self.rest + ids
-        _name_further(names, rest, self.size)
-        in_blocks = len(rest) // self.size * self.size
+        name, in_blocks = names[-1] if names else 0, len(rest) // self.size * self.size
+        for start in range(0, in_blocks, self.size):
+            name = hash((name, rest[start : start + self.size]))
+            names.append(name)
         return Beginning(self.size, self.tokens + len(ids), tuple(names), rest[in_blocks:])
-
-
-def _name_further(names: list[int], ids: Ids, size: int) -> None:
-    name = names[-1] if names else 0
-    for start in range(0, len(ids) // size * size, size):
-        name = hash((name, ids[start : start + size]))
-        names.append(name)

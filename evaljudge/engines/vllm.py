@@ -37,7 +37,7 @@ from evaljudge.engines.template import (
     read_template,
 )
 from evaljudge.engines.thinking import Thinker
-from evaljudge.engines.tokens import Blocks, Ids, Tokeniser
+from evaljudge.engines.tokens import Beginning, Ids, Tokeniser
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -69,7 +69,7 @@ class VllmModel(Prepared[CompiledOptions]):
             tokeniser, source.chat, stops_of(engine), reply, rates=bool(self._labels)
         )
         self._context, self.cache_block = context_of(engine), cached_block(engine)
-        self._blocks = Blocks(self.cache_block or maxsize)
+        self._beginning = Beginning(self.cache_block or maxsize)
         by_rows = takes_rows(engine)
         self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
@@ -255,7 +255,6 @@ class VllmModel(Prepared[CompiledOptions]):
     def _render(
         self, prompt: Prompt, room: int, text: str | None = None, template: Template | None = None
     ) -> Rendered | Failed:
-        """`room`: for the reply; `text`: one that follows the prompt and is weighed or rated."""
         turn, template = self._turn(prompt.parts[: prompt.head + 1]), template or self._template
         return template.render(prompt, self._tokeniser, room, self._context, text, turn)
 
@@ -270,8 +269,8 @@ class VllmModel(Prepared[CompiledOptions]):
                 prompt=len(output.prompt_token_ids),
                 cached=output.num_cached_tokens or 0,
                 generated=0 if self._labels else sum(len(one.token_ids) for one in output.outputs),
-                blocks=self._blocks.of(tuple(output.prompt_token_ids)),
-                head=asked.head // self._blocks.size,
+                blocks=self._beginning.followed_by(tuple(output.prompt_token_ids)).blocks,
+                head=asked.head // self._beginning.size,
                 block_size=self.cache_block,
             )
             for output in outputs

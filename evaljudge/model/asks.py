@@ -113,8 +113,6 @@ UNASKED = Failed("no reply has come yet")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a text: where it stands in it, and its log-probability."""
-
     start: int
     end: int
     logprob: float
@@ -164,7 +162,6 @@ class Chosen:
 
     @property
     def thought(self) -> dict[str, Any]:
-        """Its thoughts as they are stored, where any are, and how many were cut."""
         texts = [thought.text for thought in self.thoughts if thought.text]
         cut = {"thoughts_cut": self.cut_thoughts} if self.cut_thoughts else {}
         return ({"thoughts": texts} if texts else {}) | cut
@@ -222,8 +219,6 @@ def sound(chosen: Chosen, samples: int = 0) -> Chosen | Failed:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """Each token of a given text after a prompt, with the model's own log-probability."""
-
     tokens: tuple[Token, ...]
     spent: tuple[Spent, ...] = ()
 
@@ -237,7 +232,6 @@ class Weighed:
 
 
 def weighed(tokens: tuple[Token, ...], spent: tuple[Spent, ...]) -> Weighed | Failed:
-    """A text's tokens, unless the model's numbers are none."""
     if any(token.logprob != token.logprob for token in tokens):
         return Failed("the model's probabilities are not numbers", spent)
     return Weighed(tokens, spent)
@@ -282,14 +276,11 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class ModelRating:
-    """What a model that was trained to rate texts says of one: a single number."""
-
     value: float
     spent: tuple[Spent, ...] = ()
 
 
 def rated(value: float, spent: tuple[Spent, ...]) -> ModelRating | Failed:
-    """A rating, unless the model's number is none."""
     if isfinite(value):
         return ModelRating(value, spent)
     return Failed("the rating is not a number", spent)

@@ -177,7 +177,6 @@ class Common(ModelAround):
 
 
 def digest(prompt: Prompt, asked: str) -> bytes:
-    """A question's; `asked`: what is wanted of the prompt."""
     rest = repr((prompt.head, prompt.about, asked)).encode()
     parts = b"".join(map(_digest_of_part, prompt.parts))
     return hashlib.blake2b(parts + rest, digest_size=20).digest()

@@ -212,7 +212,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _peoples_best(findings: Findings, axis: str) -> str:
-    """`people's best: north`, where they rated texts of several systems on this axis."""
     rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
@@ -232,9 +231,6 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:
     step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
     numbers = [round(i * step, 10) for i in range(-floor(-low / step), floor(high / step) + 1)]
     return [((number - low) / (high - low), f"{number + 0.0:g}") for number in numbers]
-
-
-# how far the scorer agrees with people
 
 
 def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
@@ -324,9 +320,6 @@ def lead(findings: Findings) -> dict[str, str]:
     return {"scorer": rows[0].scorer, "axis": rows[0].axis} if rows else {}
 
 
-# warnings
-
-
 def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
     at, warnings = findings.serious, findings.warnings
     if at is None:
@@ -343,11 +336,7 @@ def warnings_line(findings: Findings) -> str:
     return f"{line}, {serious} of them serious" if serious else line
 
 
-# what has no score
-
-
 def card_lines(findings: Findings) -> Iterator[str]:
-    """How many texts, how many are rated, and how many scores are missing."""
     texts = counted(findings.candidates, "text", "texts")
     yield f"{texts} of {counted(findings.cases, 'document', 'documents')}"
     rated = counted(findings.rated, "is", "are") if findings.rated else "None is"

@@ -20,7 +20,6 @@ MOST_REASONS = 5
 
 
 def reasons(coverage: Coverage) -> list[tuple[str, int]]:
-    """The most frequent kinds of reasons, and how often there was any other."""
     ranked = [(group.kind, group.times) for group in grouped(coverage.reasons)]
     others = sum(times for _, times in ranked[MOST_REASONS:])
     return ranked[:MOST_REASONS] + ([("other reasons", others)] if others else [])

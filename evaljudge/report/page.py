@@ -131,7 +131,6 @@ def _rounded(value: float | None) -> float | None:
 
 
 def first_of_each(asked: Sequence[AskedPrompt]) -> list[AskedPrompt]:
-    """The first of those that are one template, asked in one way."""
     first: dict[tuple[str, str], AskedPrompt] = {}
     for ask in asked:
         asked_before = first.setdefault((ask.template, ask.how), replace(ask, times=0))

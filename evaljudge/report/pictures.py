@@ -114,7 +114,6 @@ def _people_picture(spread: Spread, rated: BinnedRatings, raters: str) -> Drawn:
 
 
 def heat_maps(findings: Findings) -> list[Drawn]:
-    """Spearman's coefficient of each scorer (down) on each axis (across), a map for each level."""
     spearmans = [row for row in findings.agreement if row.coefficient == "spearman"]
     maps = []
     for level in dict.fromkeys(row.level for row in spearmans):

@@ -238,7 +238,6 @@ def _unscored(findings: Findings) -> _Part:
 
 
 def _answers(findings: Findings, out: str) -> Iterator[_Part]:
-    """For each axis what the page's first screen says of it."""
     shown = answers(findings)
     wide = max([10, *(columns(one_line(answer.axis)) for answer in shown)])
     rows = list[str]()

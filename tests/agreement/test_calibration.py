@@ -88,13 +88,6 @@ def test_one_document_alone_cannot_be_calibrated(ratings):
     assert calibration([0, 0, 1], [1, 2, 3], ratings) is None
 
 
-def test_what_is_no_fold_is_refused():
-    with pytest.raises(ValueError, match="fewer than two folds"):
-        cross_fitted(DOCUMENTS, SCORES, RATINGS, folds=1)
-    with pytest.raises(ValueError, match="lists of one length"):
-        cross_fitted(DOCUMENTS, SCORES, RATINGS[1:])
-
-
 @given(rows, st.integers(2, 6), st.integers(0, 3))
 def test_folds_are_of_whole_documents_and_even(rows, folds, seed):
     found = folded(*zip(*rows, strict=True), folds, seed)

@@ -30,7 +30,7 @@ def test_one_step_by_hand():
     log_likelihood = 4 * log(1 / 2 * 1 / 2 * (9 / 16 + 1 / 16))
     prior = 4 * log(3 / 4) + 4 * log(1 / 4) + 4 * log(1 / 2) + 2 * log(1 / 2)
     np.testing.assert_allclose(found.log_posteriors, [log_likelihood + prior])
-    assert (found.steps, found.converged, found.identified) == (1, False, True)
+    assert (found.log_posteriors.size, found.converged, found.identified) == (1, False, True)
 
 
 def by_loops(votes: Table, labels: int, smoothing: float, steps: int) -> list[list[float]]:
@@ -83,7 +83,7 @@ def random_votes(seed: int) -> tuple[Table, int]:
 def test_loops_find_the_same(seed, steps):
     votes, labels = random_votes(seed)
     found = dawid_skene(votes, labels, smoothing=0.3, tolerance=-1, most_steps=steps)
-    assert found.steps == steps
+    assert found.log_posteriors.size == steps
     np.testing.assert_allclose(
         found.posterior, by_loops(votes, labels, 0.3, steps), rtol=1e-8, atol=1e-12
     )
@@ -123,7 +123,7 @@ def test_a_voter_who_is_always_wrong_is_read_the_other_way_round():
 
 def test_one_voter_is_believed_and_two_are_told_apart_by_nothing():
     found = dawid_skene([[0], [2], [2], [-1]], 3, smoothing=0.1)
-    assert (found.identified, found.steps, found.converged) == (False, 0, False)
+    assert (found.identified, found.log_posteriors.size, found.converged) == (False, 0, False)
     expected = [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0.5, 0, 0.5]]
     np.testing.assert_array_equal(found.posterior, expected)
     np.testing.assert_allclose(found.shares, [1.1 / 3.2, 0, 2.1 / 3.2])
@@ -149,31 +149,11 @@ def test_all_agree(times):
 def test_no_step_makes_the_votes_less_likely(seed, smoothing):
     votes, labels = random_votes(seed)
     found = dawid_skene(votes, labels, smoothing=smoothing, most_steps=60)
-    assert found.steps > 1
+    assert found.log_posteriors.size > 1
     assert np.diff(found.log_posteriors).min() >= -1e-9
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
     np.testing.assert_allclose(found.confusions.sum(axis=2), 1)
     assert found.shares.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("votes", "said"),
-    [
-        ([[0, 2]], "votes must be a table of 0 to 1, or -1 where missing"),
-        ([[0, -2]], "votes must be a table"),
-        ([0, 1], "votes must be a table"),
-        ([[-1, -1]], "there is no vote"),
-        (np.empty((0, 3)), "there is no vote"),
-    ],
-)
-def test_what_are_no_votes(votes, said):
-    with pytest.raises(ValueError, match=said):
-        dawid_skene(votes, 2)
-
-
-def test_smoothing_is_above_zero():
-    with pytest.raises(ValueError, match="smoothing must be above 0"):
-        dawid_skene(TINY, 2, smoothing=0)
 
 
 # counts
@@ -195,17 +175,13 @@ def test_counts_are_as_if_the_rows_were_repeated(seed, tolerance):
     assert counts.max() > 5
     repeated = dawid_skene(votes, 3, tolerance=tolerance)
     found = dawid_skene(rows, 3, counts, tolerance=tolerance)
-    assert (found.steps, found.converged, found.identified) == (repeated.steps, True, True)
+    assert (found.log_posteriors.size, found.converged, found.identified) == (
+        repeated.log_posteriors.size,
+        True,
+        True,
+    )
     near = {"rtol": 1e-9, "atol": 1e-9}
     np.testing.assert_allclose(found.posterior[which], repeated.posterior, **near)
     np.testing.assert_allclose(found.confusions, repeated.confusions, **near)
     np.testing.assert_allclose(found.shares, repeated.shares, **near)
     np.testing.assert_allclose(found.log_posteriors, repeated.log_posteriors, **near)
-
-
-@pytest.mark.parametrize(
-    "counts", [[1, 1, 1], [1, 1, 1, 0], [1, 1, 1, -2], [1.0, 1.0, 1.0, 1.5], [[1], [1], [1], [1]]]
-)
-def test_what_are_no_counts(counts):
-    with pytest.raises(ValueError, match="counts must be whole numbers of 1 or more"):
-        dawid_skene(TINY, 2, counts)

@@ -13,7 +13,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
 from evaljudge.engines.token_counter import make_token_counter
-from evaljudge.engines.tokens import Blocks, Tokeniser
+from evaljudge.engines.tokens import Beginning, LastPrompt, Tokeniser
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.prompts import load_task
 from tests.lazily import Lazily
@@ -84,12 +84,17 @@ def test_every_character_survives(tiny):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_blocks_are_named_alike_after_any_other_prompt(size):
-    random = Random(size)
-    blocks = Blocks(size)
+def test_the_blocks_that_two_prompts_share(size):
+    def names(ids: tuple[int, ...]) -> list[bytes]:
+        return [bytes(ids[:end]) for end in range(size, len(ids) + 1, size)]
+
+    random, last = Random(size), LastPrompt(size)
+    before: tuple[int, ...] = ()
     for _ in range(500):
         ids = tuple(random.choices((1, 2), k=random.randrange(20)))
-        assert blocks.of(ids) == Blocks(size).of(ids)
+        assert last.shared(ids) == [name for name in names(ids) if name in names(before)]
+        last.keep(ids, names(ids))
+        before = ids
 
 
 @pytest.mark.parametrize("pieces", PIECES)
@@ -107,7 +112,7 @@ def test_the_token_counter_counts_as_the_whole_prompts_ids_do(tiny, pieces, chat
         prompt = Prompt(parts, head=random.randrange(len(parts) + 1))
         rendered = template.render(prompt, tokeniser, 0, inf)
         ids, head = rendered.ids, rendered.head
-        wanted = Spent(len(ids), 0, 1, Blocks(size).of(ids), head // size, size)
+        wanted = Spent(len(ids), 0, 1, Beginning(size).followed_by(ids).blocks, head // size, size)
         assert token_counter(prompt) == (wanted,)
 
 
@@ -121,8 +126,11 @@ def test_a_token_counter_is_read_again_after_its_model_changed(tiny, tmp_path):
 
 
 def test_a_block_is_named_by_all_that_precedes_it():
-    one, two = Blocks(2).of((1, 2, 3, 4)), Blocks(2).of((9, 2, 3, 4))
+    def blocks(size: int, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return Beginning(size).followed_by(ids).blocks
+
+    one, two = blocks(2, (1, 2, 3, 4)), blocks(2, (9, 2, 3, 4))
     assert one[0] != two[0]
     assert one[1] != two[1]
-    assert Blocks(2).of((1, 2, 3, 4, 5)) == one
-    assert [len(Blocks(32).of((7,) * length)) for length in (0, 31, 32, 33, 64)] == [0, 0, 1, 1, 2]
+    assert blocks(2, (1, 2, 3, 4, 5)) == one
+    assert [len(blocks(32, (7,) * length)) for length in (0, 31, 32, 33, 64)] == [0, 0, 1, 1, 2]

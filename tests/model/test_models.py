@@ -11,7 +11,7 @@ import pytest
 import evaljudge
 from evaljudge.engines import Engines
 from evaljudge.engines.scripted import Scripted, any_option
-from evaljudge.engines.tokens import Beginning, Blocks
+from evaljudge.engines.tokens import Beginning
 from evaljudge.errors import UserError
 from evaljudge.model.asks import (
     Chosen,
@@ -109,7 +109,7 @@ def test_counting_adds_up_what_was_spent():
 
 
 def spent(ids: tuple[int, ...], head: int = 0, size: int = 2) -> Spent:
-    return Spent(len(ids), 0, 1, Blocks(size).of(ids), head, size)
+    return Spent(len(ids), 0, 1, Beginning(size).followed_by(ids).blocks, head, size)
 
 
 def floor_of(*asks: Spent, heads: set[int] | None = None) -> int:
@@ -165,7 +165,7 @@ def test_parts_are_counted_as_the_whole(size):
         for part in parts:
             begun = begun.followed_by(part)
         ids = tuple(chain.from_iterable(parts))
-        assert (begun.tokens, begun.blocks) == (len(ids), Blocks(size).of(ids))
+        assert (begun.tokens, begun.blocks) == (len(ids), Beginning(size).followed_by(ids).blocks)
         assert begun.rest == ids[len(ids) // size * size :]
 
 

@@ -156,7 +156,6 @@ class EndpointModel(Prepared[CompiledOptions | None]):
                 return Chosen(logprobs, (), spent, key, left_out)
 
     async def _read_partly(self, asked: Asked, options: Options) -> Chosen | Failed:
-        """By the tokens that the server shows, or by sampled answers where it shows none."""
         served, longest = self._served, min(MOST_TOKENS, max(map(len, options.names)) + 2)
         key = f"{self._seed} {asked}"
         if not served.top:

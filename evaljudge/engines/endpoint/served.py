@@ -37,7 +37,6 @@ PROBE = "Answer with one word: is water wet, Yes or No?"
 @dataclass(frozen=True)
 class Served:
     name: str
-    """By which the model is asked for."""
     model: str
     """As the server names it in its replies."""
     way: str = ""
@@ -62,7 +61,6 @@ class Served:
     async def ask(
         self, client: Client, prompt: Ids | str, most: int, *, is_probe: bool = False, **how: Any
     ) -> Json:
-        """The server's reply of at most so many tokens."""
         asked: Json = {"prompt": prompt}
         if self.is_chat:
             asked = {"messages": [{"role": "user", "content": prompt}]}
@@ -103,7 +101,6 @@ class Served:
             ]
 
     def answers(self, reply: Json) -> list[tuple[str, str]]:
-        """Each answer of a reply, and why it ended; at least one."""
         with reading():
             said = [
                 c["message"].get("content") if self.is_chat else c["text"] for c in reply["choices"]

@@ -53,7 +53,6 @@ class Endpoint(Settings):
 
     @property
     def is_here(self) -> bool:
-        """It is on this machine, by its name."""
         host = urlsplit(self.url).hostname or ""
         try:
             return host == "localhost" or ip_address(host).is_loopback
