@@ -18,6 +18,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+import ray
+
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
 
@@ -228,7 +230,6 @@ def _with(labels: Mapping[str, str]) -> str:
 
 
 def ray_cluster() -> Cluster:
-    import ray
     import yaml
 
     alive = [node for node in ray.nodes() if node["Alive"]]
