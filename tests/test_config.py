@@ -60,7 +60,7 @@ def test_changes_are_laid_over():
 def test_files_that_are_none(tmp_path):
     with pytest.raises(UserError, match="no such configuration"):
         load_config(tmp_path / "none.yaml")
-    with pytest.raises(UserError, match="is a folder: name the YAML file"):
+    with pytest.raises(UserError, match="no run lies here"):
         load_config(tmp_path)
 
 
