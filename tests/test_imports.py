@@ -102,8 +102,7 @@ def test_rooms_import_downwards_and_heavy_things_in_constructors():
         assert is_inside or not inside(imported, "execution.ray"), (importing, imported)
     for module, tree in modules().items():
         for name in imports(tree, module, at_start_only=True):
-            is_of_ray = inside(module, "execution.ray") and name == "ray"
-            assert is_of_ray or not inside(name, *HEAVY), (module, name)
+            assert not inside(name, *HEAVY), (module, name)
     found = {(room(a), room(b)): f"{a} imports {b}" for a, b in arrows() if room(a) != room(b)}
     assert [said for two, said in found.items() if not _is_down(*two)] == []
     assert {room(module) for module in modules()} - {"__init__"} == set(ROOMS)

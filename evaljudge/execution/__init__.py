@@ -29,9 +29,9 @@ def make_executor(workers: WorkersConfig, out: str) -> Executor:
         from evaljudge.execution.local import LocalExecutor
 
         return LocalExecutor(out)
-    with needing(f"workers: {workers.needs_ray or '`executor: ray`'}", "ray"):
-        from evaljudge.execution.ray.executor import RayExecutor
+    from evaljudge.execution.ray.executor import RayExecutor
 
+    with needing(f"workers: {workers.needs_ray or '`executor: ray`'}", "ray"):
         return RayExecutor(workers)
 
 

@@ -34,8 +34,6 @@ from threading import Event as Flag
 from threading import RLock, Thread
 from typing import Any, NamedTuple
 
-import ray
-
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.budget import NOTHING, Amounts, Budget
@@ -171,6 +169,8 @@ class Board:
 
     async def begins(self, actor: str, worker: str, node: str) -> int:
         """How often this actor has died before it could work, on nodes that are still up."""
+        import ray
+
         up = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
         before = self._actors.get(actor)
         if before != worker:  # else this call was sent twice
@@ -361,6 +361,8 @@ class CountedWorker:
     def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
         """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
         where it refuses them."""
+        import ray
+
         context = ray.get_runtime_context()
         actor, node, name = context.get_actor_id(), context.get_node_id(), uuid.uuid4().hex
         deaths = ray.get(board.begins.remote(actor, name, node))
@@ -401,6 +403,8 @@ class BoardReader:
 
     def _told(self) -> Told | None:
         """None where the board is lost, and another is being started."""
+        import ray
+
         up = frozenset(node["NodeID"] for node in ray.nodes() if node["Alive"])
         asked = self.board.told.remote(up, _draining(), finishing.is_set())
         while not ray.wait([asked], timeout=EVERY)[0]:
@@ -463,6 +467,7 @@ def reading_board(
 ) -> Iterator[BoardReader]:
     """The board lies on the driver's node, which outlives those of workers. It takes no CPU of
     Ray's, so no worker has less room for it."""
+    import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     for module in (__name__, Budget.__module__):

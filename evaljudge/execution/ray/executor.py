@@ -23,8 +23,6 @@ from dataclasses import astuple, replace
 from itertools import islice
 from typing import Any, cast
 
-import ray
-
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, Unasked, UserError, finishing
 from evaljudge.execution.attempts import LOADING_KILLS
@@ -32,7 +30,7 @@ from evaljudge.execution.budget import Budget
 from evaljudge.execution.protocol import Assignment, Event, Executor, Measuring, Order, R, T, Watch
 from evaljudge.execution.ray.board import BoardReader, CountedWorker, reading_board
 from evaljudge.execution.ray.placement import Placement, place, ray_cluster
-from evaljudge.execution.ray.session import ray_session
+from evaljudge.execution.ray.session import import_ray, ray_session
 from evaljudge.execution.ray.worker import Ending, Measurer, Worker
 from evaljudge.execution.shards import shards_at_once
 from evaljudge.storage import Shard, expect_answers
@@ -41,6 +39,7 @@ from evaljudge.storage import Shard, expect_answers
 class RayExecutor(Executor):
     def __init__(self, workers: WorkersConfig) -> None:
         self._workers = workers
+        import_ray()
 
     @contextmanager
     def check(self, engine_sizes: Collection[int]) -> Iterator[None]:
@@ -65,6 +64,8 @@ class RayExecutor(Executor):
         nothing to the run's folder. At the end those without a machine are given up, as the workers
         themselves now wait for one; the others' machines have workers that need the same files.
         """
+        import ray
+
         if not ray.is_initialized():
             yield
             return
@@ -118,6 +119,8 @@ class RayExecutor(Executor):
 
     def _cpus(self) -> int:
         """All CPUs there are, or as many as may be wanted of an autoscaler."""
+        import ray
+
         return max(1, self._workers.max, int(ray.cluster_resources().get("CPU", 1)))
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
@@ -130,6 +133,8 @@ class RayExecutor(Executor):
         self, work: Callable[[T], R], items: Sequence[T], *, in_order: bool
     ) -> Iterator[tuple[int, R]]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
+        import ray
+
         most, waiting = 2 * self._cpus(), enumerate(items)
         task, packed = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
         begun = dict[Any, int]()
@@ -161,12 +166,16 @@ def _fetched(fetch: Callable[[], None]) -> Iterator[None]:
 
 def _done(work: Callable[[T], object], item: T) -> bytes:
     """Pickled, since arrays that lie in Ray's object store cannot be added to."""
+    import ray
+
     expect_answers()
     return cast(bytes, ray.cloudpickle.dumps(work(item)))
 
 
 def _counted(board: Any, worker: type, *arguments: object) -> tuple[Any, ...]:
     """What a `CountedWorker` is made with; it lies once in each node's object store."""
+    import ray
+
     packed = ray.put(ray.cloudpickle.dumps((worker, arguments)))
     return packed, board, pickle.dumps((UserError(LOADING_KILLS), False))
 
@@ -180,6 +189,8 @@ def _turns(
     autoscaler how many to start, and of which labels. A worker that is lost is started again
     without end, which are Ray Data's own rules: attempts.py says when a shard is given up.
     """
+    import ray
+
     _prepare_ray_data()
     rows = [{"turn": turn} for turn in range(workers * turns)]
     actors = ray.data.ActorPoolStrategy(

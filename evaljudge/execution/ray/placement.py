@@ -18,8 +18,6 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import ray
-
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
 
@@ -230,6 +228,7 @@ def _with(labels: Mapping[str, str]) -> str:
 
 
 def ray_cluster() -> Cluster:
+    import ray
     import yaml
 
     alive = [node for node in ray.nodes() if node["Alive"]]

@@ -11,11 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import ray
-
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
 
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
+    "RAY_worker_niceness": "0",  # of a Ray that is started here; with Ray's own, 15, workers starve
+    "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
+}
+_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Switched off, all processes of a Ray that is started here listen on 127.0.0.1 only, on Linux too.
+Ray has no other setting for this."""
 OBJECT_STORE = 1 << 30
 """Bytes of a Ray that is started here: Ray would take three tenths of the machine's memory, and
 only judges, metrics and results of some shards lie there."""
@@ -24,9 +33,28 @@ _THREADS = ("StreamingExecutor", "iter_threaded")
 """How the names of Ray Data's threads begin that do the work and that fetch its rows."""
 
 
+def import_ray() -> None:
+    """To be called before anything else imports Ray; what the user has set stays.
+
+    Ray reads whether it may listen beyond this machine as it is imported. Afterwards the variable
+    is removed, as it would make `ray start --address` fail for all programs that are started here.
+    """
+    os.environ.update({**_ENVIRONMENT, **os.environ})
+    is_own = not os.environ.get("RAY_ADDRESS") and _CLUSTERS not in os.environ
+    if is_own:
+        os.environ[_CLUSTERS] = "0"
+    import ray  # noqa: F401
+
+    if is_own:
+        del os.environ[_CLUSTERS]
+
+
 @contextmanager
 def ray_session(workers: WorkersConfig) -> Iterator[None]:
     """Connected to Ray for this block; within a block that is connected already, the same."""
+    import_ray()
+    import ray
+
     ours = not ray.is_initialized()
     if ours:
         _connect(workers)
@@ -67,6 +95,8 @@ def _connect(workers: WorkersConfig) -> None:
 
 def _start(workers: WorkersConfig) -> None:
     """On a busy machine Ray gives up after 30 s: it is tried twice."""
+    import ray
+
     each = 1 if workers.cpus == "auto" else workers.cpus
     cpus = max(os.cpu_count() or 1, int(each * workers.min))
     for is_last in (False, True):
@@ -87,6 +117,8 @@ def _start(workers: WorkersConfig) -> None:
 
 def _init(**options: Any) -> None:
     """Ray's core notes its own log level on stderr, past Python; shown only if starting fails."""
+    import ray
+
     sys.stderr.flush()
     kept, is_ending = os.dup(2), False
     with tempfile.TemporaryFile() as noted:

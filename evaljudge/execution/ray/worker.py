@@ -29,8 +29,6 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-import ray
-
 from evaljudge.errors import EngineDead, GivenUp, Unasked, UserError
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.measuring import MeasuringWork
@@ -234,13 +232,19 @@ class BoardNotes:
         self._board = board
 
     def attempt(self, name: str) -> dict[str, Any]:
+        import ray
+
         return dict(ray.get(self._board.attempt.remote(name)))
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
+        import ray
+
         ray.get(self._board.note_attempt.remote(name, dict(note)))
 
 
 def _here(node: str, notes: BoardNotes) -> Here:
+    import ray
+
     def is_up(node: str) -> bool:
         return any(entry["Alive"] for entry in ray.nodes() if entry["NodeID"] == node)
 
