@@ -11,8 +11,10 @@ Reads scores that a user gives in a file, in any of these forms, as columns.
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
 {"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
+{"doc_id": "d1", "system": "A", "unieval.coherence": 0.91, "rouge1": 0.31, "human.coherence": 4}
 
-A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
+In the last form, each other column of numbers is a scorer, but people's ratings are not read. A row
+whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
 import gzip
@@ -22,19 +24,23 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, field_called, known_axes
 from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
+    DOTTED,
     IN_EXCEL,
+    KNOWN_FIELDS,
     KnownFormat,
     Reader,
     Row,
     Rows,
     accepted,
+    is_absent,
     json_or_text,
     keys_of,
     name_in,
@@ -64,6 +70,10 @@ def read_generic(
     """`part`: what is read of a run's folder."""
     readers = {end: partial(read, columns=columns) for end, read in GENERIC_READERS.items()}
     return read_files(inputs, readers, part)
+
+
+def files_of(path: str) -> list[str]:
+    return [str(file) for file, _ in _files(path, GENERIC_READERS, "cases")]
 
 
 def read_files(inputs: Sequence[Input], readers: Readers, part: Part = "cases") -> Rows:
@@ -164,8 +174,7 @@ FORMATS = {
 }
 
 
-_NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
-_WIDE = "one column per score? Make the table longer first (see the page on agreement)"
+_NEEDED = 'needs `scorer` and `value`, `scores`, such as {"bleu": 0.3}, or columns of numbers'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
@@ -176,15 +185,17 @@ SHOWN = " | shown people's ratings"
 """In the signatures of scores that rest on people's ratings: a combination's, a judge's."""
 
 
-def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
+def read_all_given(
+    inputs: Iterable[Input], columns: Mapping[str, str]
+) -> tuple[Given, Reasons, set[str]]:
     """Read scores in JSONL, Parquet or CSV, in runs' folders or in memory, what the rows say about
-    missing values, and which scorers were fitted to ratings."""
+    missing values, and which scorers were fitted to ratings. `columns`: those of the cases."""
     scores: Given = {}
     reasons: Reasons = {}
     fitted = set[str]()
     for path in inputs:
         before = set(scores)
-        for row in map(accepted, read_generic((path,), part="scores")):
+        for row in _long(path, columns):
             at = (name_in(row, "doc_id"), name_in(row, "system"))
             for key, value in _values(row):
                 if key[0] == HUMAN:
@@ -214,6 +225,44 @@ def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
     return scores, reasons, fitted
 
 
+def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
+    """Rows with one value or an object of `scores`. A table with a column for each score is read as
+    a whole: such a column is one of which most cells are numbers, and is no rating."""
+    rows = map(accepted, read_generic((path,), part="scores"))
+    own = {name for row in islice(rows, 1) for name in row.fields}
+    ids = {n: to for n, to in columns.items() if to in ("doc_id", "system") and to not in own}
+    rows = map(accepted, read_generic((path,), ColumnNames(ids), "scores"))
+    if not own or own & {"scorer", "value", "scores"}:
+        yield from rows
+        return
+    cells, table = dict[str, list[Any]](), list(rows)
+    for row in table:
+        for name, cell in row.fields.items():
+            if name not in {*KNOWN_FIELDS, *columns} and field_called(name) != "doc_id":
+                cells.setdefault(name, []).extend([] if is_absent(cell) else [cell])
+    of_people = (DOTTED, f"{HUMAN}.")
+    rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
+    axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
+    names = [n for n, of in cells.items() if 2 * sum(map(_is_number, of)) > len(of)]
+    for row in table:
+        at = {field: name_in(row, field) for field in ("doc_id", "system")}
+        if not {*names} - {*rated}:
+            raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
+        for name in (name for name in names if name not in rated):
+            scorer, _, axis = name.rpartition(".")
+            of = (scorer, axis) if scorer and axis in axes else (name, ANY_AXIS)
+            value = None if is_absent(row.fields.get(name)) else row.fields[name]
+            yield Row(row.place, {**at, "scorer": of[0], "axis": of[1], "value": value})
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
     scores = row.fields.get("scores")
     if isinstance(scores, str):
@@ -227,7 +276,7 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
         axis = str(row.fields.get("axis") or ANY_AXIS)
         yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
     else:
-        raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}; {_WIDE}")
+        raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
 
 
 def _number(row: Row, value: Any) -> float | None:
