@@ -24,7 +24,7 @@ from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
 from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.files import files_of
+from evaljudge.corpora.files import GENERIC_READERS
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -33,7 +33,7 @@ from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import to_write
+from evaljudge.storage import expand, to_write
 from evaljudge.text import counted, one_line
 
 T = TypeVar("T")
@@ -88,7 +88,12 @@ class _Seen:
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
             if repeated:
                 raise UserError(repeated)
-            self._refuse_other_headers()
+            files = [f for f in expand(path) if f.lower().endswith((*GENERIC_READERS,))]
+            headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
+            for file, names in headers.items():
+                if differing := sorted(names ^ headers[files[0]]):
+                    only = f"only one of it and {files[0]} has {named(differing)}"
+                    raise UserError(f"{file}: {only}: give them one header; {self.bad[0]}")
         if self.bad_rows > self.texts:
             most = "most" if self.texts else "all"
             raise UserError(f"{path}: {most} rows are bad ({self.bad_rows:,}): {self.bad[0]}")
@@ -96,21 +101,12 @@ class _Seen:
             raise UserError(f"{path}: no text to judge is in it")
         self.sources = len(sources)
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
-        named = [system for system in systems if not re.fullmatch(r"text \d+", system)]
-        of = f" of {counted(len(named), 'system', 'systems')}" if named else ""
+        called = [system for system in systems if not re.fullmatch(r"text \d+", system)]
+        of = f" of {counted(len(called), 'system', 'systems')}" if called else ""
         self.summary = (
             f"{counted(self.documents, 'document', 'documents')} with "
             f"{counted(self.texts, 'text', 'texts')}{of}; people rated {by_people or 'nothing'}"
         )
-
-    def _refuse_other_headers(self) -> None:
-        seen = {file: unread_columns(file) for file in files_of(self.path)}
-        headers = {file: {*columns.names, *columns.known} for file, columns in seen.items()}
-        first, header = next(iter(headers.items()))
-        for file in headers:
-            if differing := sorted(header ^ headers[file]):
-                only = f"only one of it and {first} has {named(differing)}: give them one header"
-                raise UserError(f"{file}: {only}; {self.bad[0]}")
 
 
 def initialised(wanted: InitOptions) -> Started:
@@ -141,9 +137,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     likely = theirs.likely()
     task_asked = wanted.task, _likely_task([*likely, *given, *became])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
-    axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
-    known = {n: to for n, to in known.items() if to not in given.values()}
+    axes = {f"{DOTTED}{axis.name}" for axis in task.axes} - {*given.values()}
+    known = {n: to for n, to in likely.items() if to in KNOWN_FIELDS or to in axes}
     others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
     rateable = ", ".join(axis.name for axis in task.axes)
     asked_about = {n: to for n, to in others.items() if n not in known}
@@ -269,8 +264,9 @@ def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
     yield from (note for note in seen.notes if not note.startswith("not read"))
     judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
     yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)
-    for axis in seen.rated.keys() - (names := {axis.name for axis in task.axes}):
-        if near := get_close_matches(axis, names, 1, 0.8):
+    for axis in seen.rated:
+        near = get_close_matches(axis, [axis.name for axis in task.axes], 1, 0.8)
+        if near and near != [axis]:
             yield f"the task has no axis {axis!r} that people rated: did you mean {near[0]!r}?"
 
 

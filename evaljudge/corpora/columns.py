@@ -346,14 +346,10 @@ class Unread:
     def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
         """The columns that are given, and likely ones for what is lacking; ratings only on axes
         that a task has, or that are named here."""
-        rated = {f"{DOTTED}{axis}" for axis in (*known_axes(), *axes)}
-        lacking = {
-            n: to for n, to in self.likely().items() if to.partition(".")[0] not in self.known
-        }
-        is_known = {n: to for n, to in lacking.items() if to in rated or not to.startswith(DOTTED)}
-        return self.changed(
-            {n: to for n, to in is_known.items() if to not in given.values()}, given
-        )
+        rated = {f"{DOTTED}{axis}" for axis in (*known_axes(), *axes)} - {*given.values()}
+        likely = {n: to for n, to in self.likely().items() if to in rated or to in KNOWN_FIELDS}
+        lacking = {n: to for n, to in likely.items() if to.partition(".")[0] not in self.known}
+        return self.changed(lacking, given)
 
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
@@ -385,9 +381,8 @@ class Unread:
 
     def advised(self, likely: Mapping[str, str]) -> dict[str, str]:
         """The field of each name, with AXIS where only the user can name the axis."""
-        known = {f"{DOTTED}{axis}" for axis in known_axes()} | self._axes
-        is_known = {n: to in known or not to.startswith(DOTTED) for n, to in likely.items()}
-        return {n: to if is_known[n] else AXIS for n, to in likely.items()}
+        known = {f"{DOTTED}{axis}" for axis in known_axes()} | {*KNOWN_FIELDS} | self._axes
+        return {n: to if to in known else AXIS for n, to in likely.items()}
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""

@@ -13,8 +13,7 @@ Reads scores that a user gives in a file, in any of these forms, as columns.
 {"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
 {"doc_id": "d1", "system": "A", "unieval.coherence": 0.91, "rouge1": 0.31, "human.coherence": 4}
 
-In the last form, each other column of numbers is a scorer, but people's ratings are not read. A row
-whose `value` is null may have a `reason`, as the rows of a run's own scores do.
+A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
 import gzip
@@ -30,7 +29,7 @@ from typing import IO, Any, Literal
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, field_called, known_axes
 from evaljudge.corpora.memory import Input, kind_in_memory
-from evaljudge.corpora.readers import PARQUET, read_csv, read_json, read_jsonl, read_parquet
+from evaljudge.corpora.readers import PARQUET, rating, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
     DOTTED,
     IN_EXCEL,
@@ -41,6 +40,7 @@ from evaljudge.corpora.rows import (
     Rows,
     accepted,
     is_absent,
+    is_number,
     json_or_text,
     keys_of,
     name_in,
@@ -70,10 +70,6 @@ def read_generic(
     """`part`: what is read of a run's folder."""
     readers = {end: partial(read, columns=columns) for end, read in GENERIC_READERS.items()}
     return read_files(inputs, readers, part)
-
-
-def files_of(path: str) -> list[str]:
-    return [str(file) for file, _ in _files(path, GENERIC_READERS, "cases")]
 
 
 def read_files(inputs: Sequence[Input], readers: Readers, part: Part = "cases") -> Rows:
@@ -134,7 +130,8 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
 
 def _rows(file: Input, name: str, reader: Reader) -> Rows:
     try:
-        with _opened(file) as stream, _unpacked(stream, _name(file)) as content:
+        opened = open_to_read(file) if isinstance(file, str) else io.BytesIO(file.content)
+        with opened as stream, _unpacked(stream, _name(file)) as content:
             if isinstance(content, io.BufferedReader | gzip.GzipFile):
                 if content.peek(2).startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # Excel's "Unicode"
                     as_utf8 = content.read().decode("utf-16").encode()
@@ -143,10 +140,6 @@ def _rows(file: Input, name: str, reader: Reader) -> Rows:
             yield from reader(content, name)
     except (OSError, EOFError, zlib.error, UnicodeError) as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
-
-
-def _opened(file: Input) -> IO[bytes]:
-    return open_to_read(file) if isinstance(file, str) else io.BytesIO(file.content)
 
 
 def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
@@ -243,24 +236,17 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     of_people = (DOTTED, f"{HUMAN}.")
     rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
     axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
-    names = [n for n, of in cells.items() if 2 * sum(map(_is_number, of)) > len(of)]
+    numbers = {name: sum(is_number(rating(str(cell))) for cell in of) for name, of in cells.items()}
+    names = [n for n, of in cells.items() if n not in rated and 2 * numbers[n] > len(of)]
     for row in table:
         at = {field: name_in(row, field) for field in ("doc_id", "system")}
-        if not {*names} - {*rated}:
+        if not names:
             raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
-        for name in (name for name in names if name not in rated):
+        for name in names:
             scorer, _, axis = name.rpartition(".")
             of = (scorer, axis) if scorer and axis in axes else (name, ANY_AXIS)
             value = None if is_absent(row.fields.get(name)) else row.fields[name]
             yield Row(row.place, {**at, "scorer": of[0], "axis": of[1], "value": value})
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
