@@ -65,8 +65,7 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     beside = f"{wanted.beside or ''}".lower()
     if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv"))):
-        of_others = "Python reads others, too (`outcome.texts(beside=TABLE)`)"
-        raise UserError(f"--beside: goes with csv, and ends in .csv or .tsv; {of_others}")
+        raise UserError("--beside: goes with csv, of .csv or .tsv; Python: `texts(beside=TABLE)`")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(to, wanted.force)
     return write(wanted, run, to) if write else judges[wanted.what](run, to, wanted.judge) + "\n"
@@ -84,8 +83,7 @@ def _table(wanted: ExportOptions, run: str, to: str) -> str:
     ending = to.rpartition(".")[2].lower()
     if ending not in WRITERS:
         raise UserError(f"{to}: should end in .parquet, .jsonl or .csv")
-    outcome = open_run(run)
-    is_scores = wanted.what == "scores"
+    outcome, is_scores = open_run(run), wanted.what == "scores"
     tables = outcome.iter_scores() if is_scores else outcome.iter_verdicts(wanted.judge)
     return _written(f"{run}: holds no {wanted.what}", to, tables, WRITERS[ending])
 
@@ -157,8 +155,7 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
     for (place, cells), row in zip(records, rows, strict=True):
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")
-        cells = cells[: len(heads)]
-        written.append([*cells, *[None] * (len(heads) - len(cells)), *row.values()])
+        written.append([*cells[: len(heads)], *[None] * (len(heads) - len(cells)), *row.values()])
     stream.write(csv_of([[*heads, *scores.column_names], *written], separator))
     yield len(written)
 

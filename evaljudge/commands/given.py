@@ -61,8 +61,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     scores = scores or (source.inputs if run else ())
     name = ", ".join(map(str, source.inputs))
     theirs = unread_columns(*source.inputs) if wanted.format == "generic" and not run else None
-    columns = theirs.taken(named, ()) if theirs else named
-    scored, reasons, fitted = read_all_given(scores, columns)
+    scored, reasons, fitted = read_all_given(scores, theirs.taken(named, ()) if theirs else named)
     if theirs:
         theirs.refuse_wide(name, named)
         source = replace(source, columns=theirs.taken(named, [axis for _, axis in scored]))
@@ -83,9 +82,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
-    is_same = set(scores) <= set(source.inputs)  # what was not read as ratings was read as scores
-    of_corpus = (n for n in corpus.unread if not (is_same and n.startswith("not read")))
-    notes += [f"corpus: {note}" for note in of_corpus]
+    is_read = scores == source.inputs  # as scores, what is not read as ratings
+    notes += [f"corpus: {n}" for n in corpus.unread if not (is_read and n.startswith("not read"))]
     warnings = [left_out] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)

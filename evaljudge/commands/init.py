@@ -141,8 +141,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     known = {n: to for n, to in likely.items() if to in KNOWN_FIELDS or to in axes}
     others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
     rateable = ", ".join(axis.name for axis in task.axes)
-    asked_about = {n: to for n, to in others.items() if n not in known}
-    columns = _columns(path, theirs, known, given, asked_about, rateable, ask)
+    columns = _columns(path, theirs, known, given, others, rateable, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()

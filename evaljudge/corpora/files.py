@@ -245,7 +245,7 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
         for name in names:
             scorer, _, axis = name.rpartition(".")
             of = (scorer, axis) if scorer and axis in axes else (name, ANY_AXIS)
-            value = None if is_absent(row.fields.get(name)) else row.fields[name]
+            value = row.fields.get(name)
             yield Row(row.place, {**at, "scorer": of[0], "axis": of[1], "value": value})
 
 
@@ -266,7 +266,7 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
 
 
 def _number(row: Row, value: Any) -> float | None:
-    if value is None or value == "":
+    if is_absent(value):
         return None
     try:
         number = float(value)

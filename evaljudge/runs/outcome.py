@@ -120,12 +120,12 @@ class Outcome:
         whole = _wide(self.iter_texts())
         return whole if beside is None else self._beside(whole, as_inputs(beside, "beside"))
 
-    def _beside(self, whole: pa.Table, table: tuple[Input, ...]) -> pa.Table:
+    def _beside(self, whole: pa.Table, mine: tuple[Input, ...]) -> pa.Table:
         read, met = Output(self.out).known_run()["config"]["corpus"], dict[str, int | None]()
         at = enumerate(whole.select(["text", "doc_id", "system"]).to_pylist())
         numbers = {tuple(row.values()): n for n, row in at}
-        other = f"{table[0]}: {self.out} has read another table ({', '.join(listed(read['path']))})"
-        source = CorpusSource(table, columns=read["columns"])
+        other = f"{mine[0]}: {self.out} has read another table ({', '.join(listed(read['path']))})"
+        source = CorpusSource(mine, columns=read["columns"])
         with naming(other), open_corpus(source, "skip") as corpus:
             for text, place, doc_id, system in corpus.each_text():
                 if place in met:
@@ -133,7 +133,7 @@ class Outcome:
                 met[place] = numbers.get((text, doc_id, system))
             if {*met.values()} <= {None}:
                 raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
-        theirs = list(read_generic(table))
+        theirs = list(read_generic(mine))
         own = {name for row in theirs if isinstance(row, Row) for name in row.fields}
         scores = whole.drop_columns(["text", "doc_id", "system", "source"])
         scores = scores.take(pa.array([met.get(row.place) for row in theirs], "int64"))
