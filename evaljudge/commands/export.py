@@ -28,12 +28,11 @@ from uuid import UUID
 
 import evaljudge
 from evaljudge.commands.options import ExportOptions, ImportOptions
-from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.readers import csv_records
 from evaljudge.corpora.rows import refuse_other_forms
 from evaljudge.corpora.sheets import csv_of, spreadsheet
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
-from evaljudge.errors import UserError, naming, unknown
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
 from evaljudge.records import HUMAN
 from evaljudge.runs.batches import export_asks, import_replies
@@ -42,7 +41,7 @@ from evaljudge.runs.references import export_references
 from evaljudge.sections.figures import axis_name
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, open_to_read, to_write
-from evaljudge.text import counted, listed
+from evaljudge.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,8 +64,8 @@ def exported(wanted: ExportOptions) -> str:
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     beside = f"{wanted.beside or ''}".lower()
-    if beside and not (wanted.what == "csv" and beside.endswith(".csv")):
-        raise UserError("--beside: a table that ends in .csv, and goes with csv")
+    if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv"))):
+        raise UserError("--beside: goes with csv, of .csv or .tsv; Python: `texts(beside=TABLE)`")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(to, wanted.force)
     return write(wanted, run, to) if write else judges[wanted.what](run, to, wanted.judge) + "\n"
@@ -84,19 +83,20 @@ def _table(wanted: ExportOptions, run: str, to: str) -> str:
     ending = to.rpartition(".")[2].lower()
     if ending not in WRITERS:
         raise UserError(f"{to}: should end in .parquet, .jsonl or .csv")
-    outcome = open_run(run)
-    is_scores = wanted.what == "scores"
+    outcome, is_scores = open_run(run), wanted.what == "scores"
     tables = outcome.iter_scores() if is_scores else outcome.iter_verdicts(wanted.judge)
     return _written(f"{run}: holds no {wanted.what}", to, tables, WRITERS[ending])
 
 
 def _spreadsheet(wanted: ExportOptions, run: str, to: str) -> str:
     """A row for each text, with its scores and ratings."""
-    if not to.lower().endswith(".csv"):
-        raise UserError(f"{to}: should end in .csv")
-    table = wanted.beside and as_path(wanted.beside, "beside")
-    write = partial(_beside, run, table) if table else _as_spreadsheet
-    return _written(f"{run}: holds no csv", to, open_run(run).iter_texts(), write)
+    table = as_path(wanted.beside, "beside") if wanted.beside else ""
+    if not to.lower().endswith(ending := PurePath(table).suffix.lower() or ".csv"):
+        raise UserError(f"{to}: should end in {ending}")
+    outcome = open_run(run)
+    tables = iter([outcome.texts(beside=table)]) if table else outcome.iter_texts()
+    write = partial(_beside, table) if table else _as_spreadsheet
+    return _written(f"{run}: holds no csv", to, tables, write)
 
 
 def _written(empty: str, to: str, tables: "Iterator[pa.Table]", write: "Writer") -> str:
@@ -144,32 +144,20 @@ def _as_spreadsheet(stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator
     yield len(rows)
 
 
-def _beside(run: str, file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
+def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Iterator[int]:
     """The user's table as it is, and scores where the run read the same text from a row."""
-    rows = [row for table in tables for row in table.to_pylist()]
-    scored = {tuple(map(row.pop, ("text", "doc_id", "system"))): row for row in rows}
-    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name != "source"]
-    read = Output(run).known_run()["config"]["corpus"]
-    other = f"--beside {file}: {run} has read another table ({', '.join(listed(read['path']))})"
-    with naming(other), open_corpus(CorpusSource(file, columns=read["columns"]), "skip") as corpus:
-        met = {place: scored.get((text, *at)) for text, place, *at in corpus.each_text()}
-        if not any(met.values()):
-            raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
+    rows = (scores := next(tables)).to_pylist()
     with open_to_read(file) as stored:
         refuse_other_forms(file, content := stored.read())
     lines = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
     separator, records = csv_records(lines, file.rpartition("/")[2])
-    (first, heads), *_ = table = list(records)
-    met[first], written = {n: f"{n} (evaljudge)" if n in heads else n for n in names}, []
-    for place, cells in table:
+    heads, written = next(records)[1], list[list[Any]]()
+    for (place, cells), row in zip(records, rows, strict=True):
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")
-        row = met.get(place)
-        more = map(row.get, names) if row else [None] * len(names)
-        cells = cells[: len(heads)]
-        written.append([*cells, *[None] * (len(heads) - len(cells)), *more] if cells else [])
-    stream.write(csv_of(written, separator))
-    yield len(written) - 1
+        written.append([*cells[: len(heads)], *[None] * (len(heads) - len(cells)), *row.values()])
+    stream.write(csv_of([[*heads, *scores.column_names], *written], separator))
+    yield len(written)
 
 
 Writer = Callable[[IO[bytes], Iterator[Any]], Iterator[int]]
@@ -196,11 +184,12 @@ def export_records(run: str, to: str, force: bool) -> str:
             results.setdefault(system.system, []).append(_result(outcome, row, system))
     if not results:
         raise UserError(f"{run}: holds no scores")
+    corpus = PurePath(outcome.findings.corpus).stem
     ended = strptime(Output(run).known_run()["ended"], "%Y-%m-%dT%H:%M:%SZ")
     since_1970 = str(timegm(ended))
     for system, of_system in results.items():
         developer, _, model = system.rpartition("/")
-        path = [_plain(part) for part in (_corpus(outcome), developer or "unknown", model)]
+        path = [_plain(part) for part in (corpus, developer or "unknown", model)]
         key = "/".join([*path, since_1970])
         record = {
             "schema_version": SCHEMA,
@@ -222,10 +211,6 @@ def export_records(run: str, to: str, force: bool) -> str:
         place, name = to_write(file, force)
         place.write(name, json.dumps(record, ensure_ascii=False, indent=1).encode())
     return f"{counted(len(results), 'record', 'records')} of Every Eval Ever {SCHEMA}: {to}\n"
-
-
-def _corpus(outcome: Outcome) -> str:
-    return PurePath(outcome.findings.corpus).stem
 
 
 def _plain(name: str) -> str:
@@ -258,7 +243,7 @@ def _result(outcome: Outcome, row: SystemRanking, system: RankedSystem) -> Recor
     return {
         "evaluation_result_id": f"{axis}/{scorer}",
         "evaluation_name": axis,
-        "source_data": {"dataset_name": _corpus(outcome), "source_type": "other"},
+        "source_data": {"dataset_name": PurePath(findings.corpus).stem, "source_type": "other"},
         "metric_config": metric,
         "score_details": {"score": system.mean, "uncertainty": uncertainty},
     }

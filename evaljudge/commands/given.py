@@ -59,10 +59,10 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     scores = as_inputs(wanted.scores, "scores")
     run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
     scores = scores or (source.inputs if run else ())
-    scored, reasons, fitted = read_all_given(scores)
     name = ", ".join(map(str, source.inputs))
-    if wanted.format == "generic" and not run:
-        theirs = unread_columns(*source.inputs)
+    theirs = unread_columns(*source.inputs) if wanted.format == "generic" and not run else None
+    scored, reasons, fitted = read_all_given(scores, theirs.taken(named, ()) if theirs else named)
+    if theirs:
         theirs.refuse_wide(name, named)
         source = replace(source, columns=theirs.taken(named, [axis for _, axis in scored]))
     further = kept_ratings(Output(run)) if run else FurtherRatings()
@@ -82,7 +82,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
-    notes += [f"corpus: {note}" for note in corpus.unread]
+    is_read = scores == source.inputs  # as scores, what is not read as ratings
+    notes += [f"corpus: {n}" for n in corpus.unread if not (is_read and n.startswith("not read"))]
     warnings = [left_out] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)

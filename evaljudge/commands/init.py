@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +22,9 @@ from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
-from evaljudge.corpora.columns import OPTIONS, ColumnNames, Unread, named, named_columns
+from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
+from evaljudge.corpora.files import GENERIC_READERS
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -31,7 +33,7 @@ from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import to_write
+from evaljudge.storage import expand, to_write
 from evaljudge.text import counted, one_line
 
 T = TypeVar("T")
@@ -83,8 +85,15 @@ class _Seen:
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
         repeated = next((bad for bad in self.bad if SEVERAL_ROWS in bad), None)
-        if repeated and 10 * self.bad_rows > self.texts:  # else a row may be there twice
-            raise UserError(repeated)
+        if 10 * self.bad_rows > self.texts:  # else a row may be there twice
+            if repeated:
+                raise UserError(repeated)
+            files = [f for f in expand(path) if f.lower().endswith((*GENERIC_READERS,))]
+            headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
+            for file, names in headers.items():
+                if differing := sorted(names ^ headers[files[0]]):
+                    only = f"only one of it and {files[0]} has {named(differing)}"
+                    raise UserError(f"{file}: {only}: give them one header; {self.bad[0]}")
         if self.bad_rows > self.texts:
             most = "most" if self.texts else "all"
             raise UserError(f"{path}: {most} rows are bad ({self.bad_rows:,}): {self.bad[0]}")
@@ -92,8 +101,8 @@ class _Seen:
             raise UserError(f"{path}: no text to judge is in it")
         self.sources = len(sources)
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
-        named = [system for system in systems if not re.fullmatch(r"text \d+", system)]
-        of = f" of {counted(len(named), 'system', 'systems')}" if named else ""
+        called = [system for system in systems if not re.fullmatch(r"text \d+", system)]
+        of = f" of {counted(len(called), 'system', 'systems')}" if called else ""
         self.summary = (
             f"{counted(self.documents, 'document', 'documents')} with "
             f"{counted(self.texts, 'text', 'texts')}{of}; people rated {by_people or 'nothing'}"
@@ -128,12 +137,11 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     likely = theirs.likely()
     task_asked = wanted.task, _likely_task([*likely, *given, *became])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
-    axes = {f"{DOTTED}{axis.name}" for axis in task.axes}  # other numbers are no ratings
-    known = {n: to for n, to in likely.items() if not to.startswith(DOTTED) or to in axes}
-    others = [name for name in theirs.rated if name not in given]
+    axes = {f"{DOTTED}{axis.name}" for axis in task.axes} - {*given.values()}
+    known = {n: to for n, to in likely.items() if to in KNOWN_FIELDS or to in axes}
+    others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
     rateable = ", ".join(axis.name for axis in task.axes)
-    asked_about = [name for name in others if name not in known]
-    columns = _columns(path, theirs, known, given, asked_about, rateable, ask)
+    columns = _columns(path, theirs, known, given, others, rateable, ask)
     seen = _Seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
@@ -150,7 +158,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
 
 def _columns(
     path: str, theirs: Unread, likely: Mapping[str, str], given: dict[str, str],
-    others: Sequence[str], rateable: str, ask: Ask | None,
+    others: Mapping[str, str], rateable: str, ask: Ask | None,
 ) -> Mapping[str, str]:  # fmt: skip
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
     right, and what it changes is given, too."""
@@ -183,8 +191,8 @@ def _columns(
         more = [*filter(None, [needed()]), *_unread_ratings(others, columns, rateable)]
         return "\n  ".join([*_as_read(columns, theirs), *more]) + (
             f"\n{end} changes with commas, such as THEIRS=source (or doc_id, system, text, "
-            f"references, context, ratings.AXIS, where AXIS is one of {rateable}; THEIRS= for one "
-            "that is not to be read)."
+            f"references, context, ratings.AXIS, where AXIS is one of {rateable}, or your own; "
+            "THEIRS= for one that is not to be read)."
         )
 
     if ask is None or not theirs.names:
@@ -255,16 +263,20 @@ def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
     yield from (note for note in seen.notes if not note.startswith("not read"))
     judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
     yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)
+    for axis in seen.rated:
+        near = get_close_matches(axis, [axis.name for axis in task.axes], 1, 0.8)
+        if near and near != [axis]:
+            yield f"the task has no axis {axis!r} that people rated: did you mean {near[0]!r}?"
 
 
 def _unread_ratings(
-    others: Iterable[str], columns: Mapping[str, str], rateable: str
+    others: Mapping[str, str], columns: Mapping[str, str], rateable: str
 ) -> Iterator[str]:
-    if rest := [name for name in others if name not in columns]:
-        advice = OPTIONS.columns(dict.fromkeys(rest, f"{DOTTED}AXIS"))
+    if rest := {name: to for name, to in others.items() if name not in columns}:
+        where = f", where AXIS is one of {rateable}, or your own" if AXIS in rest.values() else ""
         yield (
             f"not read, but these look like ratings: {named(rest)}; if people gave them, "
-            f"give {advice}, where AXIS is one of {rateable}"
+            f"give {OPTIONS.columns(rest)}{where}"
         )
 
 

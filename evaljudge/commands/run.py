@@ -83,7 +83,7 @@ def print_outcome(outcome: Outcome, full: bool) -> None:
     show = full_summary if full else summary
     shown = show(outcome.findings, outcome.out, outcome.first_document)
     say(shown.text)
-    for warning in shown.warnings:
+    for warning in (w for w in shown.warnings if "corpus: not read" not in w):  # said at the start
         say(f"{warning}\n", sys.stderr)
     say(shown.places)
     if outcome.exit_code:

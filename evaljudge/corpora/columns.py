@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from shlex import quote
 from typing import Any
 
@@ -79,8 +79,11 @@ _NO_RATING = re.compile(
     re.IGNORECASE,
 )
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
-_OF_RATER = re.compile(rf"^{_RATER}([ _.:/-]+|$)|(?<=.)[ _.:/-]+({_RATER}|\d+)$", re.IGNORECASE)
-"""What says whose rating it is: `_r1` in `fluency_r1`."""
+_OF_RATER = re.compile(
+    rf"^{_RATER}([ _.:/-]+|$)|(?<=.)([ _.:/-]+({_RATER}|\d+)|[ _]*[([]({_RATER}|\d+)[])])$",
+    re.IGNORECASE,
+)
+"""What says whose rating it is: `_r1` in `fluency_r1`, ` (Rater 1)` in `Fluency (Rater 1)`."""
 _NO_PERSON = re.compile(
     r"(?<![a-z])(chat)?(gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna"
     r"|prometheus|ai|auto|metric|model|std|sd|stdev|var|variance|se|sem|min|max|low|high|range|sum"
@@ -96,6 +99,7 @@ _AROUND = re.compile(
     rf"|([_ ./:-]+(human|expert|{_MEANS}|ratings?|scores?|\(.*\)))+$",
     re.IGNORECASE,
 )
+_VIEWS = re.compile(r"\s*\d{2,3},\d{3}\s*")  # 92,510: no decimal comma
 _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
 _OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
@@ -157,6 +161,9 @@ class ColumnNames:
                 if theirs in KNOWN_FIELDS and "did you mean" not in said:
                     said += f"; the other way round: {advice.columns({ours: theirs})}"
                 raise UserError(f"{advice.column(theirs, ours)}: {said}")
+            if axis := _axis_of_dotted(ours.removeprefix(DOTTED)):
+                said = f"give each rater's column as `{DOTTED}{axis}`: several may have one axis"
+                raise UserError(f"{advice.column(theirs, ours)}: {said}")
         self.advice = replace(advice, given=names)
         self._names, self._fields = names, dict(names)
         for theirs, ours in names.items():
@@ -209,7 +216,7 @@ class ColumnNames:
         read = {**whole, **dict(inner)}
         if isinstance(rated := read.get("ratings"), Mapping) and self.has_part_of("ratings"):
             axes = {name.partition(OF_RATER)[0].removeprefix(DOTTED) for name, _ in inner}
-            axes |= {n for n, v in rated.items() if isinstance(v, Mapping)} - _known_axes()
+            axes |= {n for n, v in rated.items() if isinstance(v, Mapping)} - known_axes()
             read["ratings"] = {n: v for n, v in rated.items() if n not in axes and v is not None}
             if beside := {n: v for n, v in rated.items() if n in axes and v is not None}:
                 read[_BESIDE] = beside
@@ -275,7 +282,7 @@ class Unread:
 
     def _see(self, fields: Mapping[str, Any], known: Collection[str]) -> None:
         for name, value, axis in _by_rater_apart(fields):
-            is_rating = axis in _known_axes()
+            is_rating = axis in known_axes()
             if not axis and (name in known or name.startswith(DOTTED)):
                 if value is not None:
                     self.known.add(name.partition(".")[0])
@@ -301,7 +308,7 @@ class Unread:
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
                 for name, cell in self.no_numbers.items()
-                if name and axis_called(name) in _known_axes() and name not in ratings
+                if name and axis_called(name) in known_axes() and name not in ratings
             ),
             *self._note("these look like ratings", ratings, {}),
             *self.hints({}),
@@ -339,11 +346,10 @@ class Unread:
     def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
         """The columns that are given, and likely ones for what is lacking; ratings only on axes
         that a task has, or that are named here."""
-        there = {*self.known, *(to.partition(".")[0] for to in given.values())}
-        rated = {f"{DOTTED}{axis}" for axis in (*_known_axes(), *axes)}
-        likely = {n: to for n, to in self.likely().items() if to.partition(".")[0] not in there}
-        is_known = {n: to for n, to in likely.items() if to in rated or not to.startswith(DOTTED)}
-        return self.changed(is_known, given)
+        rated = {f"{DOTTED}{axis}" for axis in (*known_axes(), *axes)} - {*given.values()}
+        likely = {n: to for n, to in self.likely().items() if to in rated or to in KNOWN_FIELDS}
+        lacking = {n: to for n, to in likely.items() if to.partition(".")[0] not in self.known}
+        return self.changed(lacking, given)
 
     def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
@@ -368,12 +374,15 @@ class Unread:
 
     def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:
         likely = {name: field for name, field in self.likely().items() if name in names}
-        known = {f"{DOTTED}{axis}" for axis in _known_axes()} | self._axes
-        strange = {n for n, to in likely.items() if to.startswith(DOTTED) and to not in known}
-        advised = self.advice.columns({**likely, **dict.fromkeys(strange, AXIS), **unknown})
-        where = ", where AXIS is the name that your judges or scores use" if strange else ""
+        advised = self.advice.columns({**self.advised(likely), **unknown})
+        where = ", where AXIS is the name that your judges or scores use" if AXIS in advised else ""
         said = f"not read, but {about}: {named(names)}. If so, give {advised}{where}"
         return [said] if names else []
+
+    def advised(self, likely: Mapping[str, str]) -> dict[str, str]:
+        """The field of each name, with AXIS where only the user can name the axis."""
+        known = {f"{DOTTED}{axis}" for axis in known_axes()} | {*KNOWN_FIELDS} | self._axes
+        return {n: to if to in known else AXIS for n, to in likely.items()}
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
@@ -414,8 +423,8 @@ def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]
         inner = value if isinstance(value, Mapping) else {}
         outer, rest, raters = name.removesuffix(OF_RATER), dict(inner), list[str]()
         for rater, axes in inner.items():
-            is_rater = isinstance(axes, Mapping) and rater not in _known_axes()
-            if is_rater and (name == _BESIDE or not _known_axes().isdisjoint(axes)):
+            is_rater = isinstance(axes, Mapping) and rater not in known_axes()
+            if is_rater and (name == _BESIDE or not known_axes().isdisjoint(axes)):
                 raters.append(rater)
                 rest.pop(rater)
                 yield from ((f"{outer}.{rater}.{axis}", n, axis) for axis, n in axes.items())
@@ -432,12 +441,12 @@ def _by_rater_apart(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]
 def _axis_of_dotted(name: str) -> str:
     """`fluency` of `dr. b.fluency` or of `fluency.dr. b`."""
     parts = name.split(".")
-    return next((p for p in (parts[-1], parts[0]) if len(parts) > 1 and p in _known_axes()), "")
+    return next((p for p in (parts[-1], parts[0]) if len(parts) > 1 and p in known_axes()), "")
 
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
-    if isinstance(value, Mapping) and name.casefold() not in _known_axes():
+    if isinstance(value, Mapping) and name.casefold() not in known_axes():
         numbers = [inner for inner in value.values() if not is_absent(inner)]
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
@@ -449,7 +458,7 @@ def _rating_field(name: str, value: Any) -> str:
 def axis_called(name: str) -> str:
     """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall."""
     axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
-    axis = axis.casefold() if axis.casefold() in _known_axes() else axis
+    axis = axis.casefold() if axis.casefold() in known_axes() else axis
     return axis_called(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
 
@@ -462,27 +471,27 @@ def _of_raters(
     bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
     taken.update(by_rater.values())
     for name in ratings:
-        first, last = name.rpartition("_")[0], re.split("[_.]", name)[-1]
-        if first in _known_axes():
-            bare[name] = first
-        elif last in _known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
+        *first, last = re.split(r"_|\.| - ", name.casefold())
+        if "_".join(first) in known_axes():
+            bare[name] = "_".join(first)
+        elif last in known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
             bare[name] = last
     by_people = [name for name in ratings if not _NO_PERSON.search(name)]
     axes = {name: f"{DOTTED}{axis_called(bare[name])}" for name in by_people if bare[name] != name}
-    shared = Counter(read)
-    shared.update(axis for name, axis in axes.items() if axis != ratings[name])
+    axes = {n: a for n, a in axes.items() if a != ratings[n] or _OF_RATER.search(n)}
+    shared = Counter(chain(read, axes.values()))
     numbered = {a for name, a in axes.items() if shared[a] == 1 and _OF_RATER.search(name)}
     no_means = (name for name in by_people if not re.search(_MEANS, name, re.IGNORECASE))
     whole = _first_for_each({n: ratings[n] for n in no_means if ratings[n] in numbered})
     shared.update(whole.values())
-    raters = {n: a for n, a in axes.items() if shared[a] > 1 and a != ratings[n]} | whole
+    raters = {n: a for n, a in axes.items() if shared[a] > 1} | whole
     raters |= {name: by_rater[name] for name in by_people if name in by_rater}
     others = {n: a for n, a in ratings.items() if n not in raters and a not in raters.values()}
     return raters | _first_for_each(others)
 
 
 @cache
-def _known_axes() -> Set[str]:
+def known_axes() -> Set[str]:
     return {axis.name for task in BUILT_IN for axis in load_task(task).axes}
 
 
@@ -492,7 +501,7 @@ def _may_be_rating(value: Any) -> bool:
         numbers = [number for number in each if not is_absent(number)]
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     try:
-        is_one = is_number(value) or isinstance(value, str)
+        is_one = is_number(value) or (isinstance(value, str) and not _VIEWS.fullmatch(value))
         return is_one and abs(float(str(value).replace(",", "."))) <= MOST
     except (ValueError, OverflowError):
         return False

@@ -11,6 +11,7 @@ Reads scores that a user gives in a file, in any of these forms, as columns.
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
 {"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
+{"doc_id": "d1", "system": "A", "unieval.coherence": 0.91, "rouge1": 0.31, "human.coherence": 4}
 
 A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
@@ -22,19 +23,24 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, field_called, known_axes
 from evaljudge.corpora.memory import Input, kind_in_memory
-from evaljudge.corpora.readers import PARQUET, read_csv, read_json, read_jsonl, read_parquet
+from evaljudge.corpora.readers import PARQUET, rating, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
+    DOTTED,
     IN_EXCEL,
+    KNOWN_FIELDS,
     KnownFormat,
     Reader,
     Row,
     Rows,
     accepted,
+    is_absent,
+    is_number,
     json_or_text,
     keys_of,
     name_in,
@@ -124,7 +130,8 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
 
 def _rows(file: Input, name: str, reader: Reader) -> Rows:
     try:
-        with _opened(file) as stream, _unpacked(stream, _name(file)) as content:
+        opened = open_to_read(file) if isinstance(file, str) else io.BytesIO(file.content)
+        with opened as stream, _unpacked(stream, _name(file)) as content:
             if isinstance(content, io.BufferedReader | gzip.GzipFile):
                 if content.peek(2).startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # Excel's "Unicode"
                     as_utf8 = content.read().decode("utf-16").encode()
@@ -133,10 +140,6 @@ def _rows(file: Input, name: str, reader: Reader) -> Rows:
             yield from reader(content, name)
     except (OSError, EOFError, zlib.error, UnicodeError) as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
-
-
-def _opened(file: Input) -> IO[bytes]:
-    return open_to_read(file) if isinstance(file, str) else io.BytesIO(file.content)
 
 
 def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
@@ -164,8 +167,7 @@ FORMATS = {
 }
 
 
-_NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
-_WIDE = "one column per score? Make the table longer first (see the page on agreement)"
+_NEEDED = 'needs `scorer` and `value`, `scores`, such as {"bleu": 0.3}, or columns of numbers'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """The value of each (doc_id, system), by (scorer, axis)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
@@ -176,15 +178,17 @@ SHOWN = " | shown people's ratings"
 """In the signatures of scores that rest on people's ratings: a combination's, a judge's."""
 
 
-def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
+def read_all_given(
+    inputs: Iterable[Input], columns: Mapping[str, str]
+) -> tuple[Given, Reasons, set[str]]:
     """Read scores in JSONL, Parquet or CSV, in runs' folders or in memory, what the rows say about
-    missing values, and which scorers were fitted to ratings."""
+    missing values, and which scorers were fitted to ratings. `columns`: those of the cases."""
     scores: Given = {}
     reasons: Reasons = {}
     fitted = set[str]()
     for path in inputs:
         before = set(scores)
-        for row in map(accepted, read_generic((path,), part="scores")):
+        for row in _long(path, columns):
             at = (name_in(row, "doc_id"), name_in(row, "system"))
             for key, value in _values(row):
                 if key[0] == HUMAN:
@@ -214,6 +218,37 @@ def read_all_given(inputs: Iterable[Input]) -> tuple[Given, Reasons, set[str]]:
     return scores, reasons, fitted
 
 
+def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
+    """Rows with one value or an object of `scores`. A table with a column for each score is read as
+    a whole: such a column is one of which most cells are numbers, and is no rating."""
+    rows = map(accepted, read_generic((path,), part="scores"))
+    own = {name for row in islice(rows, 1) for name in row.fields}
+    ids = {n: to for n, to in columns.items() if to in ("doc_id", "system") and to not in own}
+    rows = map(accepted, read_generic((path,), ColumnNames(ids), "scores"))
+    if not own or own & {"scorer", "value", "scores"}:
+        yield from rows
+        return
+    cells, table = dict[str, list[Any]](), list(rows)
+    for row in table:
+        for name, cell in row.fields.items():
+            if name not in {*KNOWN_FIELDS, *columns} and field_called(name) != "doc_id":
+                cells.setdefault(name, []).extend([] if is_absent(cell) else [cell])
+    of_people = (DOTTED, f"{HUMAN}.")
+    rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
+    axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
+    numbers = {name: sum(is_number(rating(str(cell))) for cell in of) for name, of in cells.items()}
+    names = [n for n, of in cells.items() if n not in rated and 2 * numbers[n] > len(of)]
+    for row in table:
+        at = {field: name_in(row, field) for field in ("doc_id", "system")}
+        if not names:
+            raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
+        for name in names:
+            scorer, _, axis = name.rpartition(".")
+            of = (scorer, axis) if scorer and axis in axes else (name, ANY_AXIS)
+            value = row.fields.get(name)
+            yield Row(row.place, {**at, "scorer": of[0], "axis": of[1], "value": value})
+
+
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
     scores = row.fields.get("scores")
     if isinstance(scores, str):
@@ -227,11 +262,11 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
         axis = str(row.fields.get("axis") or ANY_AXIS)
         yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
     else:
-        raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}; {_WIDE}")
+        raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
 
 
 def _number(row: Row, value: Any) -> float | None:
-    if value is None or value == "":
+    if is_absent(value):
         return None
     try:
         number = float(value)

@@ -215,7 +215,7 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
                 remedy = f"or {cell.replace(',', '')} if the comma marks thousands"
             raise RefusedError(f"{said} has a comma: write {dotted}, {remedy}")
         if is_rating:
-            if isinstance(value := _rating(number), str) and not is_absent(value):
+            if isinstance(value := rating(number), str) and not is_absent(value):
                 raise RefusedError(f"{said} is no number")
             return value
     if not cell and name in ABSENT_WHEN_EMPTY:
@@ -227,7 +227,7 @@ def _json_in(cell: str, *opening: str) -> Any:
     return json_or_text(cell) if cell.lstrip().startswith(opening) else cell
 
 
-def _rating(cell: str) -> Any:
+def rating(cell: str) -> Any:
     """A number, or a JSON list or object of numbers; rows.py refuses anything else. Python alone
     would read `1_0` as ten, and digits of any script."""
     try:

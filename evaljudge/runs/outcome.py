@@ -21,11 +21,16 @@ import pyarrow as pa
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
-from evaljudge.errors import UserError, unknown
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.memory import Input, as_inputs
+from evaljudge.corpora.rows import Row
+from evaljudge.errors import UserError, naming, unknown
 from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
+from evaljudge.text import listed
 
 DONE, UNDER_FLOOR = 0, 3
 ANEW = "`evaljudge report CONFIG` writes the report anew"
@@ -108,9 +113,32 @@ class Outcome:
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]
 
-    def texts(self) -> pa.Table:
-        """As `scores(wide=True)`, with the reasons for missing scores, the text and its source."""
-        return _wide(self.iter_texts())
+    def texts(self, *, beside: Any = None) -> pa.Table:
+        """As `scores(wide=True)`, with the reasons for missing scores, the text and its source.
+        `beside`: a table that the run read, as a file or in memory: the scores for each of its
+        rows, in their order; null where a row is not a text of the run."""
+        whole = _wide(self.iter_texts())
+        return whole if beside is None else self._beside(whole, as_inputs(beside, "beside"))
+
+    def _beside(self, whole: pa.Table, mine: tuple[Input, ...]) -> pa.Table:
+        read, met = Output(self.out).known_run()["config"]["corpus"], dict[str, int | None]()
+        at = enumerate(whole.select(["text", "doc_id", "system"]).to_pylist())
+        numbers = {tuple(row.values()): n for n, row in at}
+        other = f"{mine[0]}: {self.out} has read another table ({', '.join(listed(read['path']))})"
+        source = CorpusSource(mine, columns=read["columns"])
+        with naming(other), open_corpus(source, "skip") as corpus:
+            for text, place, doc_id, system in corpus.each_text():
+                if place in met:
+                    raise UserError(f"{place} has several texts: give each text a row")
+                met[place] = numbers.get((text, doc_id, system))
+            if {*met.values()} <= {None}:
+                raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
+        theirs = list(read_generic(mine))
+        own = {name for row in theirs if isinstance(row, Row) for name in row.fields}
+        scores = whole.drop_columns(["text", "doc_id", "system", "source"])
+        scores = scores.take(pa.array([met.get(row.place) for row in theirs], "int64"))
+        names = [f"{n} (evaljudge)" if n in own else n for n in scores.schema.names]
+        return scores.rename_columns(names)
 
     def iter_texts(self) -> Iterator[pa.Table]:
         return self._tables.wide_scores(with_texts=True)

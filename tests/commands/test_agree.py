@@ -99,6 +99,9 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     assert frames.agreement == ease
     frame = outcome.scores().to_pandas()  # in which `ratings` are lists of pairs
     assert evaljudge.agree(outcome, frame).agreement == outcome.agreement
+    evaljudge.export(outcome, "csv", tmp_path / "wide.csv")
+    for wide in (outcome.scores(wide=True), outcome.texts().to_pandas(), tmp_path / "wide.csv"):
+        assert evaljudge.agree(outcome, wide).agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
@@ -116,9 +119,9 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     [
         ({"system": "A", "scorer": "m", "value": 1}, "scores.jsonl:7: needs `doc_id`"),
         ({"doc_id": "d1", "system": "A", "value": 1}, "needs `scorer`"),
-        ({"doc_id": "d1", "system": "A", "scorer": "m"}, "needs `scorer` and `value`, or `scores`"),
+        ({"doc_id": "d1", "system": "A", "scorer": "m"}, "needs `scorer` and `value`, `scores`"),
         ({"id": "d1", "system": "A"}, "needs `doc_id`; its keys are 'id', 'system'"),
-        ({"doc_id": "d1", "system": "A", "gpt4_ease": 1}, "; one column per score?"),
+        ({"doc_id": "d1", "system": "A", "gpt4_ease": 1}, "or columns of numbers; its keys are"),
         ({"doc_id": "d1", "system": "A", "scorer": "m", "value": "x"}, "'x' is not a number"),
         (SCORES[0], "a second score of 'A' for 'd1'"),
         (SCORES[0] | {"scorer": "human"}, "people go by it"),
@@ -127,6 +130,30 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
 def test_rows_that_are_no_scores(cases, tmp_path, row, said):
     with pytest.raises(UserError, match=said):
         agreed(cases, written(tmp_path, [*SCORES, row], "jsonl"))
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_a_column_for_each_score(tmp_path, kind):
+    """One table may hold texts, ratings and scores, and `column` renames the columns of all."""
+    rows = [
+        {"idx": d, "document": "s", "model": s, "output": "t", "Human": n + 1, "human.tone": 4 - n,
+         "gpt4": 2.0 * n, "t5.tone": n / 2 if s != "B" else None, "my.own": n % 2, "url": "u"}
+        for d in ("d1", "d2") for n, s in enumerate("ABC")
+    ]  # fmt: skip
+    table = written(tmp_path, rows, kind)
+    columns = {"idx": "doc_id", "document": "source", "Human": "ratings.mood"}
+    findings = agreed(table, table, column=columns)
+    scored = {(r.scorer, r.axis): (r.scored, r.unscored) for r in findings.coverage}
+    assert scored == {("gpt4", "*"): (6, 0), ("t5", "tone"): (4, 2), ("my.own", "*"): (6, 0)}
+    assert not any("not read" in warning for warning in findings.warnings)
+    bad = written(tmp_path, [*rows, rows[0] | {"model": "D", "gpt4": "x"}], "jsonl")
+    with pytest.raises(UserError, match="'x' is not a number"):
+        agreed(table, bad, column=columns)
+    texts = written(tmp_path, [{"doc_id": "d1", "system": "A", "url": "u"}], "jsonl")
+    with pytest.raises(
+        UserError, match="or columns of numbers; its keys are 'doc_id', 'system', 'u"
+    ):
+        agreed(table, texts, column=columns)
 
 
 def test_nothing_to_agree_with(cases, tmp_path):

@@ -233,6 +233,8 @@ article=source summary=text anna_fluency=ratings.fluency ben_fluency=ratings.flu
 docId=doc_id sourceText=source systemName=system modelResponse=text source_url response_tokens
 example_id=doc_id conversation=source chatbot=system reply=text context coherence_anna=\
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
+document=source summary=text Fluency_(Rater_1)=ratings.fluency Fluency_[Rater_2]=ratings.fluency
+document=source summary=text Anna_-_Fluency=ratings.fluency ben_-_fluency=ratings.fluency
 document=source reference_summary=references system system_summary=text annotator_id=rater
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
 user_input=source response=text retrieved_contexts=context
@@ -247,6 +249,7 @@ def test_plausible_headers_are_understood(header):
     """Documents and texts without names get some; columns of raters share an axis."""
     columns = {theirs: ours for theirs, _, ours in (c.partition("=") for c in header.split())}
     rated = re.compile(r"[Ff]luency|coherence|rater|annotator|rouge")
+    columns = {theirs.replace("_-_", " - "): ours for theirs, ours in columns.items()}
     rows = [{c: 1 + n % 4 if rated.search(c) else f"{c} {n}" for c in columns} for n in range(6)]
     made(write("csv", rows))
     config = load_config("config.yaml")
@@ -255,7 +258,9 @@ def test_plausible_headers_are_understood(header):
         case = next(iter(corpus))
     assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
     axes = [axis for axis, *_ in case.candidates[0].raters]
-    assert len(axes) == any(rater in header for rater in ("_r2", "_ben", "ben_", "judge2"))
+    assert len(axes) == any(
+        rater in header for rater in ("_r2", "_ben", "ben_", "judge2", "Rater_2")
+    )
     passes()
 
 
@@ -458,11 +463,48 @@ def test_one_bad_cell_among_ratings_drops_its_row_and_no_column():
     assert "look like ratings: `fluency_r2`; " in made(write("csv", rows), force=True).warnings[-1]
 
 
+def test_a_given_axis_is_not_extended_by_a_guess(capsys):
+    """`human_fluency` rates another text, which a person wrote."""
+    rows = [{"article": f"a {n}", "gpt4_output": f"g {n}", "gpt4_fluency": 1 + n % 4,
+             "human_output": f"h {n}", "human_fluency": 5 - n % 4, "coherence": 2}
+            for n in range(6)]  # fmt: skip
+    given = {"article": "source", "gpt4_output": "text", "gpt4_fluency": "ratings.fluency"}
+    file = write("csv", rows)
+    *_, warning = made(file, column=[f"{n}={to}" for n, to in given.items()]).warnings
+    assert "`human_fluency`; if people gave them, give" in warning
+    columns = load_config("config.yaml").corpus.columns
+    assert [n for n, to in columns.items() if to == "ratings.fluency"] == ["gpt4_fluency"]
+    assert columns["coherence"] == "ratings.coherence"
+    options = [word for n, to in given.items() for word in ("--column", f"{n}={to}")]
+    said, _ = command(capsys, "agree", "--cases", file, *options, "--metrics", "words")
+    assert "coherence = ratings.coherence" in said and "human_fluency =" not in said
+
+
+def test_a_slip_in_an_axis_is_said():
+    file = write("csv", as_rows(THEIRS))
+    said = "the task has no axis 'flency' that people rated: did you mean 'fluency'?"
+    assert said in made(file, column=["human_fluency=ratings.flency"]).warnings
+    with pytest.raises(UserError, match=r"human_fluency=ratings\.fluency\.r1: .*`ratings.fluency`"):
+        made(file, column=["human_fluency=ratings.fluency.r1"], force=True)
+
+
+def test_tables_of_other_headers_are_refused():
+    for name, names in {"a": THEIRS, "b": ("id", "text_of", "bot", "output", "fluency")}.items():
+        Path(write("csv", as_rows(names))).rename(f"{name}.csv")
+    with pytest.raises(
+        UserError, match=r"b\.csv: only one of it and .*a\.csv has `article`, `bot`"
+    ):
+        made("[ab].csv")
+    assert not Path("config.yaml").exists()
+
+
 def test_what_looks_like_a_rating_and_is_not_taken_is_named():
     rows = [row | {"fluency_std": 0.3, "judge_fluency": 4, "n": 2} for row in as_rows(THEIRS)]
+    rows = [row | {"views": "92,510", "Overall Score": 3} for row in rows]
     (warning,) = made(write("csv", rows), column=["n="]).warnings
-    assert "these look like ratings: `fluency_std`, `judge_fluency`; " in warning
-    unread = ["fluency_std=", "judge_fluency="]
+    assert "these look like ratings: `fluency_std`, `judge_fluency`, `Overall Score`; " in warning
+    assert "--column 'Overall Score=ratings.overall'`, where AXIS is one of" in warning
+    unread = ["fluency_std=", "judge_fluency=", "Overall Score="]
     assert not made(write("csv", rows), column=unread, force=True).warnings
 
 
@@ -502,7 +544,8 @@ def test_ratings_by_rater_then_axis(outer):
         made(file, column=given, force=True)
         with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
             assert next(iter(corpus)).candidates[0].raters["fluency"] == (1, 2)
-            assert corpus.rated_on() == {"fluency": 206, "coherence": 206}
+            fluent = 6 if given else 206  # zoe's are a guess
+            assert corpus.rated_on() == {"fluency": fluent, "coherence": 206}
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
@@ -570,4 +613,7 @@ def test_the_question_about_columns_names_the_axes_and_likely_ratings():
     made(write("csv", [row | {"tone": 3, "mood": 1} for row in as_rows(THEIRS)]), ask)
     assert "these look like ratings: `tone`, `mood`; " in asked[0]
     assert "give `tone=ratings.AXIS, mood=ratings.AXIS`, where" in asked[0]  # no --column here
-    assert "where AXIS is one of coherence, consistency, fluency, relevance; THEIRS=" in asked[0]
+    assert (
+        "where AXIS is one of coherence, consistency, fluency, relevance, or your own; THEIRS="
+        in asked[0]
+    )

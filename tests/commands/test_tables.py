@@ -5,13 +5,53 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
 from tests.build import command, config, document, jsonl, lines
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "list", "frame", "arrow"])
+def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
+    """In the order of these rows, though ids are numbers there, and null where a row is new."""
+    rows = [
+        {"doc_id": n, "source": f"s {n}", "system": s, "text": "w " * (n + 1) + s, "url": "ü"}
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    forms = {"frame": pd.DataFrame, "arrow": pa.Table.from_pylist, "list": list}
+
+    def given(rows: list[dict[str, Any]]) -> Any:
+        if form == "tsv":
+            pd.DataFrame(rows).to_csv(tmp_path / "own.tsv", sep="\t", index=False)
+            return str(tmp_path / "own.tsv")
+        return forms[form](rows) if form in forms else jsonl(tmp_path / "own.jsonl", rows)
+
+    settings = {"out": str(tmp_path / "run"), "judges": {}, "metrics": ["words"]}
+    made = evaljudge.run(settings | {"corpus": given(rows)}, progress=False)
+    mixed = [rows[0] | {"text": "new"}, *rows[:0:-1], rows[0] | {"text": ""}]
+    table = made.texts(beside=(own := given(mixed)))
+    assert table.column_names == ["words", "unscored"]
+    assert table["words"].to_pylist() == [None, 4, 4, 3, 3, 2, None]
+    if form == "frame":
+        assert pd.concat([own, table.to_pandas()], axis=1)["words"][1:6].tolist() == [4, 4, 3, 3, 2]
+    if form == "tsv":
+        to = str(tmp_path / "beside.tsv")
+        command(capsys, "export", made.out, "csv", "--to", to, "--beside", own)
+        read = [line.split("\t") for line in Path(to).read_text("utf-8-sig").splitlines()]
+        assert read[0][4:] == ["url", "words", "unscored"]
+        assert [cells[5] for cells in read[1:]] == ["", "4.0", "4.0", "3.0", "3.0", "2.0", ""]
+        said = command(capsys, "export", made.out, "csv", "--to", "a.csv", "--beside", own, code=2)
+        assert "a.csv: should end in .tsv" in said[1]
+    nested = [{"doc_id": 0, "source": "s 0", "candidates": rows[:2]}]
+    with pytest.raises(UserError, match="row 1 of beside has several texts: give each text a row"):
+        made.texts(beside=nested)
 
 
 @pytest.fixture(scope="module")
@@ -119,15 +159,15 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
              ["2.0", "3.75", ""], [""] * 3, [""] * 3, ["4.0", "4.0", ""]]  # fmt: skip
     assert [row[6:] for row in read] == added
     other = tmp_path / "other.csv"
-    not_it = f"--beside {other}: {made.out} has read another table ({table}): "
+    not_it = f"{other}: {made.out} has read another table ({table}): "
     for content, why in {
         "Frage,Antwort,tone_r1,tone_r2\nWhy?,So,1,2\n": "no row is a text of the run\n",
         "Frage,answer\nWhy?,So\n": "corpus.columns.Antwort: unknown column 'Antwort'",
     }.items():
         other.write_text(content)
         assert f"{not_it}{why}" in command(capsys, *beside, str(other), "--force", code=2)[1]
-    said = command(capsys, *beside, str(tmp_path / "own.jsonl"), "--force", code=2)[1]
-    assert "--beside: a table that ends in .csv, and goes with csv" in said
+    said = command(capsys, *beside, str(tmp_path / "own.parquet"), "--force", code=2)[1]
+    assert "--beside: goes with csv, of .csv or .tsv; Python: `texts(beside=TABLE)`" in said
     table.write_bytes(table.read_bytes().decode().encode("utf-16"))
     assert "UTF-16: save it" in command(capsys, *beside, str(table), "--force", code=2)[1]
     assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays

@@ -138,6 +138,10 @@ def test_a_run_a_plan_and_agree_say_what_is_not_read(tmp_path, capsys):
     assert "rated by people: fluency 10\n" in planned and f"warning: corpus: {slip} " in planned
     after = evaljudge.run(config | {"out": f"{tmp_path}/2"}, engines=ScriptedEngines()).findings
     assert any(warning.startswith(f"corpus: {slip} ") for warning in after.warnings[:3])
+    terminal = {"corpus": path, "out": f"{tmp_path}/3", "judges": {}, "metrics": ["words"]}
+    (tmp_path / "config.yaml").write_text(json.dumps(terminal))
+    capsys.readouterr()
+    assert command(capsys, "run", f"{tmp_path}/config.yaml")[1].count("look like ratings") == 1
     shown = command(capsys, "agree", "--cases", path, "--metrics", "words")[0]
     assert "warning    columns taken by their names: fluency = ratings.fluency (" in shown
     renamed = [{("id" if key == "doc_id" else key): value for key, value in row.items()}
