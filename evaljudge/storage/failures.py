@@ -111,10 +111,10 @@ def index_on_disk(schema: str) -> Iterator[Index]:
 
 R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
-SILENCE, BETWEEN = 10.0, 60.0
+SILENCE, BETWEEN = 3.0, 60.0
 """Seconds before a line says what is waited for, and between such lines."""
-FIRST_CONTACT = 10.0
-"""Seconds for a place that has not answered yet."""
+FIRST_CONTACT, READ_TIMEOUT = 10.0, 20.0
+"""Seconds for a place that has not answered yet, and for one answer of any other."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)|non-2xx status code")
 """Errors with which a server has answered, as boto3, pyarrow and obstore say them."""
@@ -161,17 +161,26 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if REPLY.search(str(error)):
                 _Known.hosts.add(_host(uri))
             waited, cause = time.monotonic() - begun, first_line(error)
-            if not has_answered(uri) and waited + wait > min(patience, FIRST_CONTACT):
+            is_known = has_answered(uri)
+            limit = patience if is_known else min(patience, FIRST_CONTACT)
+            if waited + wait > limit and not is_known:
                 raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
-            if waited + wait > patience:
+            if waited + wait > limit:
                 reason = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {reason}") from None
             if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
                 _Known.said = time.monotonic()
-                reason = f"no answer yet ({cause}); given up after {patience:g} s"
+                reason = f"no answer yet ({cause}); given up after {limit:g} s"
                 print(f"waiting for {uri}: {reason}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
+
+
+def answer_within(uri: str) -> float:
+    """Seconds that one request waits for its answer. It is `patiently` that tries again, so that
+    the patience is not multiplied, and at least twice, with a line in between."""
+    timeout = READ_TIMEOUT if has_answered(uri) else FIRST_CONTACT / 2
+    return min(timeout, max(1.0, seconds_in(VARIABLE, PATIENCE) / 2))
 
 
 class _Known:
