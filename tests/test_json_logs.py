@@ -35,16 +35,23 @@ def test_an_object_for_each_stage():
     log.starting({"prepare": (0, 10), "judge": (8, 10)})
     log.event(Event("cases", "judge", 0, 5))
     log.event(Event("unscored", "judge", 0, 3))
-    log.event(Event("committed", "judge", 0, 6, 3600))
+    log.event(Event("committed", "judge", 0, 6, 3600, 1800))
+    log.worker_died("a worker died", Event("died", "judge", 1, 2))
     log.warning("corpus: two\nlines")
     log.done()
-    phase, prepare, judge, warning, prepared, judged = map(without_time, objects(stream.getvalue()))
+    phase, prepare, judge, died, warning, prepared, judged = map(
+        without_time, objects(stream.getvalue())
+    )
     assert phase == {"level": "info", "event": "phase", "phase": "reading cases.jsonl"}
     starting = {"level": "info", "event": "starting"}
     assert prepare == starting | {"stage": "prepare", "left": 0, "of": 10}
     assert judge == starting | {"stage": "judge", "left": 8, "of": 10}
     assert warning == {"level": "warning", "event": "warning", "message": "corpus: two lines"}
-    progress = {"level": "info", "event": "progress", "gpu_hours": 1.0}
+    died_at = {"stage": "judge", "shard": 1, "in_hand": 2}
+    heard = {"level": "warning", "event": "worker_died", "message": "a worker died"}
+    assert died == heard | died_at
+    progress = {"level": "info", "event": "progress", "asks": 0}
+    progress |= {"gpu_hours": 1.0, "worker_hours": 0.5}
     assert prepared == progress | {"stage": "prepare", "done": 10, "of": 10, "unscored": 0}
     assert judged.pop("rate") > 0
     assert judged.pop("left_seconds") == 0  # it took no time

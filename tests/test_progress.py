@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from evaljudge.analysis.costs import Price
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.progress import Bar, Log
 from evaljudge.runs.watching import ProgressTally, as_clock
@@ -187,6 +188,18 @@ def test_a_log_speaks_each_period_whatever_happens():
     assert stream.getvalue() == said
 
 
+def test_a_tally_adds_up_the_cost(clock):
+    """Of workers' and GPUs' hours, and of tokens, of which the judge's have no price here."""
+    price = Price(2, 8, "EUR", {"prepare a": (10, 10, 30), "judge a": (0, 0, 0)})
+    tally = ProgressTally({"prepare": (4, 4), "judge": (4, 4)}, clock, price)
+    asked = {"a": {"tokens": {"asks": 7, "prompt": 100_000, "generated": 200_000}}}
+    tally.add(Event("committed", "prepare", 0, 4, 7200, 3600, asked))
+    tally.add(Event("committed", "judge", 0, 4, 0, 1800, asked))
+    assert str(tally).endswith("; took 0:00, 2.00 GPU-hours, 23.00 EUR")
+    _, judge = tally.as_fields()
+    assert (judge["asks"], judge["worker_hours"], judge["cost"]) == (14, 1.5, 4 + 8 * 1.5 + 1 + 6)
+
+
 def test_a_log_says_how_long_a_phase_takes(monkeypatch):
     monkeypatch.setattr("evaljudge.runs.progress.A_MINUTE", 0.02)
     stream = Heard()
@@ -221,7 +234,7 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(clock, monkeypatch):
     stream, todo = io.StringIO(), {"prepare": (100, 100), "judge": (100, 100)}
     monkeypatch.setattr("sys.stderr", stream)
     made = ProgressTally(todo, clock)
-    monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda _: made)
+    monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda *_, **__: made)
     monkeypatch.setenv("COLUMNS", "100")
     with Bar() as bar:
         bar.entering("reading cases.jsonl")

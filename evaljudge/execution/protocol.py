@@ -9,6 +9,7 @@ events:
     Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
     Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
     Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
+    Event("died", "judge", 3, 2)    a worker, with two shards in hand, of which this is the first
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from math import inf
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from evaljudge.analysis.costs import NO_PRICE, Price
@@ -185,11 +187,14 @@ class Event(NamedTuple):
     """Counts are not kept: a shard that is begun again counts from 0, and what is said of it once
     it is committed replaces them."""
 
-    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured"]
+    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured", "died"]
     stage: Stage = "prepare"
     shard: int = -1
     n: int = 0
     seconds: float = 0.0
+    worker_seconds: float = 0.0
+    asked: Mapping[str, Any] = MappingProxyType({})
+    """What is new in a receipt: the worker's seconds, and what it says of each judge."""
 
 
 Watch = Callable[[Event], None]
@@ -203,15 +208,15 @@ class Receipts:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._gpu_seconds: dict[str, float] = {}
+        self._lived: dict[str, float] = {}
 
     def add(self, receipt: Receipt) -> None:
         stage, shard, worker = receipt["stage"], receipt["shard"], receipt["worker"]
-        now = receipt["worker_seconds"] * receipt["gpus"]
-        since = now - self._gpu_seconds.get(worker, 0)
-        self._gpu_seconds[worker] = now
+        since = receipt["worker_seconds"] - self._lived.get(worker, 0)
+        self._lived[worker] = receipt["worker_seconds"]
+        spent = since * receipt["gpus"], since, receipt.get("asked", {})
         self._watch(Event("unscored", stage, shard, receipt["unscored"]))
-        self._watch(Event("committed", stage, shard, receipt["cases"], since))
+        self._watch(Event("committed", stage, shard, receipt["cases"], *spent))
         if stage == "judge" and (measured := receipt.get("measured")):
             self._watch(Event("measured", stage, shard, len(measured)))
 

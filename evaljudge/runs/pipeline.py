@@ -334,10 +334,16 @@ class ClaimedJob:
                 if event.n == len(self.job.metrics):
                     self.measured.add(event.shard)
                 return
+            if event.kind == "died":
+                more = f" and {event.n - 1} more" if event.n > 1 else ""
+                line = f"a worker died at {event.stage}, with shard {event.shard}{more} in hand"
+                self.watcher.worker_died(f"{line}: they go to other workers", event)
+                return
             if event.kind == "committed":
                 self.claim.check()
             self.watcher.event(event)
 
+        self.watcher.price = self.job.price
         self.watcher.starting(todo)
         try:
             with spending.noted() if spending else nullcontext():

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+from evaljudge.analysis.costs import NO_PRICE, Price
 from evaljudge.execution.protocol import Event
+from evaljudge.records import Tokens
 from evaljudge.storage import Stage
 
 Todo = Mapping[Stage, tuple[int, int]]
@@ -34,6 +36,9 @@ DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"
 class Watcher:
     """Called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
+    price = NO_PRICE
+    """What the run says its workers and tokens cost."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -42,6 +47,9 @@ class Watcher:
     def entering(self, phase: str) -> None: ...
 
     def warning(self, line: str) -> None: ...
+
+    def worker_died(self, line: str, event: Event) -> None:
+        self.warning(line)
 
     def starting(self, todo: Todo) -> None: ...
 
@@ -70,7 +78,9 @@ class _Stage(NamedTuple):
 class ProgressTally:
     """How much of each stage is done, how fast, and how long the rest will take."""
 
-    def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, todo: Todo, clock: Callable[[], float] = time.monotonic, price: Price = NO_PRICE
+    ) -> None:
         self._clock, self._lock = clock, threading.RLock()
         self._total = {stage: n for stage, (_, n) in todo.items()}
         self._committed = {stage: n - left for stage, (left, n) in todo.items()}
@@ -78,7 +88,8 @@ class ProgressTally:
         self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._total.values())
         self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
-        self._gpu_seconds = 0.0
+        self._price, self._asks, self._cost = price, 0, 0.0
+        self._gpu_seconds = self._worker_seconds = 0.0
         self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._begun = self._since
@@ -100,7 +111,7 @@ class ProgressTally:
     def add(self, event: Event) -> None:
         """While a model is loaded, time passes that no stage has. Late counts of a shard that is
         committed are ignored."""
-        kind, stage, shard, n, seconds = event
+        kind, stage, shard, n, seconds, worker_seconds, asked = event
         at = stage, shard
         with self._lock:
             self._share_out_time()
@@ -121,6 +132,12 @@ class ProgressTally:
                 self._in_hand.pop(at, None)
                 self._committed[stage] += n
                 self._gpu_seconds += seconds
+                self._worker_seconds += worker_seconds
+                self._cost += self._price.of(worker_seconds, seconds)
+                for judge, said in asked.items():
+                    tokens = Tokens(**said["tokens"])
+                    self._asks += tokens.asks
+                    self._cost += self._price.of_tokens(stage, judge, tokens)
             self._keep_mark()
 
     def __str__(self) -> str:
@@ -145,7 +162,10 @@ class ProgressTally:
         if s.each:
             rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
             fields |= {"rate": rate, "left_seconds": left}
-        return fields | {"gpu_hours": round(self._gpu_seconds / AN_HOUR, 4)}
+        for name, seconds in (("gpu", self._gpu_seconds), ("worker", self._worker_seconds)):
+            fields[f"{name}_hours"] = round(seconds / AN_HOUR, 4)
+        fields["asks"] = self._asks
+        return fields | ({"cost": round(self._cost, 6)} if self._price else {})
 
     def _stages(self, now: _Mark) -> list[_Stage]:
         return [
@@ -165,6 +185,8 @@ class ProgressTally:
             yield f"{texts:,} unscored"
         if self._gpu_seconds:
             yield f"{self._gpu_seconds / AN_HOUR:.2f} GPU-hours"
+        if self._price and self._worker_seconds:
+            yield self._price.money(self._cost)
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
         """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""
