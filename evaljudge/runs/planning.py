@@ -153,6 +153,17 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
     return plan.longest.get(part.source.source, 0)
 
 
+def never_fitting(part: Pass, output: Output, todo: Iterable[Shard]) -> list[str]:
+    """What is too long for a pass's model even of the first shard's shortest document."""
+    shortest = min(output.cases(next(iter(todo))), key=attrgetter("whole_size"))
+    try:
+        plan = complete(_planned_afresh(part.job, [shortest]))
+    except UserError:  # no tokenizer here: the engine says what does not fit
+        return []
+    start = "even for the shortest of the first documents: "
+    return [f"{start}judges.{line}" for line in plan.foreseen if "prompt too long" in line]
+
+
 @contextmanager
 def _all_briefs(
     job: Job, output: Output, corpus: Corpus, written: "KnownBriefs | None"
@@ -254,6 +265,8 @@ class _PassPlan:
                     new = await briefs_of(judge, case.document, whole, models[judge.name])
                     self._briefs.add(replace(b, key=keys[b.axis, b.part]) for b in new)
                     old = [*whole, *new]
+                    failed = [brief.reason for brief in new if brief.status != "ok"]
+                    self._plan.foresee(f"{judge.name} (briefs)", failed)
                 briefs[judge.name] = old
         return briefs
 
