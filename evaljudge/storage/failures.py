@@ -113,7 +113,7 @@ R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
 SILENCE, BETWEEN = 3.0, 60.0
 """Seconds before a line says what is waited for, and between such lines."""
-FIRST_CONTACT, READ_TIMEOUT = 10.0, 20.0
+FIRST_CONTACT, READ_TIMEOUT = 10.0, 60.0
 """Seconds for a place that has not answered yet, and for one answer of any other."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)|non-2xx status code")
@@ -163,10 +163,10 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             waited, cause = time.monotonic() - begun, first_line(error)
             is_known = has_answered(uri)
             limit = patience if is_known else min(patience, FIRST_CONTACT)
-            if waited + wait > limit and not is_known:
-                raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > limit:
-                reason = f"it could not be used for {patience:g} s ({cause})"
+                reason = f"no answer ({cause}): is the address right?"
+                if is_known:
+                    reason = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {reason}") from None
             if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
                 _Known.said = time.monotonic()

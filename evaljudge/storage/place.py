@@ -89,19 +89,14 @@ class Place:
         self.uri = uri.rstrip("/") or "/"
         if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
-        self._located: Any
-        self._located, self.path = locate(self.uri)  # the path in its filesystem
-        self.is_local = isinstance(self._located, fs.LocalFileSystem)
+        self._system: Any
+        self._system, self.path = locate(self.uri)  # the path in its filesystem
+        self.is_local = isinstance(self._system, fs.LocalFileSystem)
         self._has_objects = self.uri.startswith(WRITTEN)
         self._has_bucket = not self.uri.startswith(SCHEME)
 
     def __reduce__(self) -> "tuple[type[Place], tuple[str]]":
         return Place, (self.uri,)
-
-    @property
-    def _system(self) -> Any:
-        """S3's waits longer once it has answered."""
-        return open_s3(self.uri)[0] if self.uri.startswith(SCHEME) else self._located
 
     def at(self, name: str) -> str:
         return f"{self.uri}/{name}" if name else self.uri

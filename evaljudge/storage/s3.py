@@ -34,27 +34,15 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     if "@" in host:  # not to be repeated
         advice = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         raise UserError(f"AWS_ENDPOINT_URL holds credentials: {advice}")
-    where = _region(bucket), scheme or "https", host.rstrip("/") or None
-    return _files(*where, answer_within(uri), _settings()), path
-
-
-@cache
-def _files(
-    region: str, scheme: str, host: str | None, timeout: float, _: frozenset[tuple[str, str]]
-) -> fs.FileSystem:
-    return fs.S3FileSystem(
-        region=region,
-        scheme=scheme,
-        endpoint_override=host,
+    system = fs.S3FileSystem(
+        region=_region(bucket),
+        scheme=scheme or "https",
+        endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
-        request_timeout=timeout,
+        request_timeout=answer_within(uri),
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=1),
     )
-
-
-def _settings() -> frozenset[tuple[str, str]]:
-    """Those of the environment, for which a client is made once: it takes a tenth of a second."""
-    return frozenset((name, v) for name, v in os.environ.items() if name.startswith("AWS_"))
+    return system, path
 
 
 def ask_for_boto3(bucket: str) -> None:
@@ -127,6 +115,8 @@ class S3Objects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
         ask_for_boto3(self._bucket)
+        aws = ((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
+        self._settings = frozenset(aws)
 
     def put(self, name: str, content: bytes) -> None:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
@@ -168,7 +158,7 @@ class S3Objects(Objects):
 
         def tried() -> Any:
             timeout = self._patience or answer_within(uri)
-            client = _client(self._bucket, timeout, _settings())
+            client = _client(self._bucket, timeout, self._settings)
             try:
                 answer = getattr(client, operation)(Bucket=self._bucket, Key=key, **more)
                 return answer | {"Body": answer["Body"].read()} if "Body" in answer else answer
@@ -193,6 +183,7 @@ class S3Objects(Objects):
 
 @cache
 def _client(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
+    """A client, made once (it takes a tenth of a second) for these settings of the environment."""
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
