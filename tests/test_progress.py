@@ -4,6 +4,7 @@ import io
 import os
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,13 @@ def cases(stage: Stage, shard: int, n: int) -> Event:
 
 
 def committed(stage: Stage, n: int, shard: int = 0, gpu_seconds: float = 0) -> Event:
-    return Event("committed", stage, shard, n, gpu_seconds)
+    return Event("committed", stage, shard, n, receipt(stage, gpu_seconds))
+
+
+def receipt(stage: Stage, seconds: float, **asked: Any) -> dict[str, Any]:
+    """Of a worker with a GPU."""
+    spent = {"worker": "w", "worker_seconds": seconds, "gpus": 1, "cache_block": None}
+    return {"stage": stage, "asked": asked} | spent
 
 
 class Clock:
@@ -190,14 +197,23 @@ def test_a_log_speaks_each_period_whatever_happens():
 
 def test_a_tally_adds_up_the_cost(clock):
     """Of workers' and GPUs' hours, and of tokens, of which the judge's have no price here."""
-    price = Price(2, 8, "EUR", {"prepare a": (10, 10, 30), "judge a": (0, 0, 0)})
+    price = Price(2, 8, "EUR", {"prepare a": (10, 10, 30)})
     tally = ProgressTally({"prepare": (4, 4), "judge": (4, 4)}, clock, price)
-    asked = {"a": {"tokens": {"asks": 7, "prompt": 100_000, "generated": 200_000}}}
-    tally.add(Event("committed", "prepare", 0, 4, 7200, 3600, asked))
-    tally.add(Event("committed", "judge", 0, 4, 0, 1800, asked))
-    assert str(tally).endswith("; took 0:00, 2.00 GPU-hours, 23.00 EUR")
+    tokens = {"asks": 7, "prompt": 100_000, "generated": 200_000}
+    asked = {"tokens": tokens, "masses": {}, "axes": {}}
+    tally.add(Event("committed", "prepare", 0, 4, receipt("prepare", 3600, a=asked)))
+    tally.add(Event("committed", "judge", 0, 4, receipt("judge", 5400, a=asked)))
+    assert str(tally).endswith("; took 0:00, 1.50 GPU-hours, 22.00 EUR")
     _, judge = tally.as_fields()
-    assert (judge["asks"], judge["worker_hours"], judge["cost"]) == (14, 1.5, 4 + 8 * 1.5 + 1 + 6)
+    spent = {name: judge[name] for name in ("asks", "gpu_hours", "worker_hours", "cost")}
+    assert spent == {"asks": 14, "gpu_hours": 1.5, "worker_hours": 1.5, "cost": 1.5 * 10 + 1 + 6}
+
+
+def test_a_log_says_that_a_worker_died():
+    log = Log(stream := io.StringIO())
+    log.worker_died(Event("died", "judge", 3, 2))
+    doing = "at judge, with 2 shards in hand (the first is 3)"
+    assert stream.getvalue() == f"warning: a worker died {doing}: others will do them\n"
 
 
 def test_a_log_says_how_long_a_phase_takes(monkeypatch):

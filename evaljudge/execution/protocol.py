@@ -7,7 +7,7 @@ events:
     Event("loading")  Event("loaded")    a model is loaded
     Event("cases", "judge", 3, 17)       so many cases of a shard that is not committed yet are done
     Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
-    Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
+    Event("committed", "judge", 3, 32, {…})    its cases, and its receipt
     Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
     Event("died", "judge", 3, 2)    a worker, with two shards in hand, of which this is the first
 """
@@ -191,10 +191,7 @@ class Event(NamedTuple):
     stage: Stage = "prepare"
     shard: int = -1
     n: int = 0
-    seconds: float = 0.0
-    worker_seconds: float = 0.0
-    asked: Mapping[str, Any] = MappingProxyType({})
-    """What is new in a receipt: the worker's seconds, and what it says of each judge."""
+    receipt: Mapping[str, Any] = MappingProxyType({})
 
 
 Watch = Callable[[Event], None]
@@ -203,22 +200,13 @@ Tell = Callable[[Sequence[Event]], None]
 """Called by a worker, about once a second, with what has changed."""
 
 
-class Receipts:
-    """Tells the receipts of committed shards as events."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._lived: dict[str, float] = {}
-
-    def add(self, receipt: Receipt) -> None:
-        stage, shard, worker = receipt["stage"], receipt["shard"], receipt["worker"]
-        since = receipt["worker_seconds"] - self._lived.get(worker, 0)
-        self._lived[worker] = receipt["worker_seconds"]
-        spent = since * receipt["gpus"], since, receipt.get("asked", {})
-        self._watch(Event("unscored", stage, shard, receipt["unscored"]))
-        self._watch(Event("committed", stage, shard, receipt["cases"], *spent))
-        if stage == "judge" and (measured := receipt.get("measured")):
-            self._watch(Event("measured", stage, shard, len(measured)))
+def tell_receipt(watch: Watch, receipt: Receipt) -> None:
+    """Of a committed shard, as events."""
+    at = receipt["stage"], receipt["shard"]
+    watch(Event("unscored", *at, receipt["unscored"]))
+    watch(Event("committed", *at, receipt["cases"], receipt))
+    if at[0] == "judge" and (measured := receipt.get("measured")):
+        watch(Event("measured", *at, len(measured)))
 
 
 class Executor(ABC):

@@ -337,9 +337,7 @@ class ClaimedJob:
                     self.measured.add(event.shard)
                 return
             if event.kind == "died":
-                more = f" and {event.n - 1} more" if event.n > 1 else ""
-                line = f"a worker died at {event.stage}, with shard {event.shard}{more} in hand"
-                self.watcher.worker_died(f"{line}: they go to other workers", event)
+                self.watcher.worker_died(event)
                 return
             if event.kind == "committed":
                 self.claim.check()

@@ -154,7 +154,7 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
 
 
 def never_fitting(part: Pass, output: Output, todo: Iterable[Shard]) -> list[str]:
-    """What is too long for a pass's model even of the first shard's shortest document."""
+    """What is too long for the model even of the shortest document at hand."""
     shortest = min(output.cases(next(iter(todo))), key=attrgetter("whole_size"))
     try:
         plan = complete(_planned_afresh(part.job, [shortest]))

@@ -115,9 +115,9 @@ class JsonLog(Log):
         for stage, (left, total) in todo.items():
             self._say_fields("info", "starting", stage=stage, left=left, of=total)
 
-    def worker_died(self, line: str, event: Event) -> None:
+    def worker_died(self, event: Event) -> None:
         died = {"stage": event.stage, "shard": event.shard, "in_hand": event.n}
-        self._say_fields("warning", "worker_died", message=line, **died)
+        self._say_fields("warning", "worker_died", **died)
 
     def _progress(self) -> None:
         if self._tally is None or self._now is not self._tally:

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from evaljudge.analysis.costs import NO_PRICE, Price
+from evaljudge.analysis.costs import NO_PRICE, Accounts, Price
 from evaljudge.execution.protocol import Event
-from evaljudge.records import Tokens
 from evaljudge.storage import Stage
 
 Todo = Mapping[Stage, tuple[int, int]]
@@ -48,8 +47,9 @@ class Watcher:
 
     def warning(self, line: str) -> None: ...
 
-    def worker_died(self, line: str, event: Event) -> None:
-        self.warning(line)
+    def worker_died(self, event: Event) -> None:
+        hand = f"{event.n} shards in hand (the first is {event.shard})"
+        self.warning(f"a worker died at {event.stage}, with {hand}: others will do them")
 
     def starting(self, todo: Todo) -> None: ...
 
@@ -88,8 +88,7 @@ class ProgressTally:
         self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._total.values())
         self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
-        self._price, self._asks, self._cost = price, 0, 0.0
-        self._gpu_seconds = self._worker_seconds = 0.0
+        self._price, self._accounts = price, Accounts((), price)
         self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._begun = self._since
@@ -111,7 +110,7 @@ class ProgressTally:
     def add(self, event: Event) -> None:
         """While a model is loaded, time passes that no stage has. Late counts of a shard that is
         committed are ignored."""
-        kind, stage, shard, n, seconds, worker_seconds, asked = event
+        kind, stage, shard, n, receipt = event
         at = stage, shard
         with self._lock:
             self._share_out_time()
@@ -131,13 +130,8 @@ class ProgressTally:
                 self._over.add(at)
                 self._in_hand.pop(at, None)
                 self._committed[stage] += n
-                self._gpu_seconds += seconds
-                self._worker_seconds += worker_seconds
-                self._cost += self._price.of(worker_seconds, seconds)
-                for judge, said in asked.items():
-                    tokens = Tokens(**said["tokens"])
-                    self._asks += tokens.asks
-                    self._cost += self._price.of_tokens(stage, judge, tokens)
+                if "asked" in receipt:
+                    self._accounts.add(receipt)
             self._keep_mark()
 
     def __str__(self) -> str:
@@ -162,10 +156,11 @@ class ProgressTally:
         if s.each:
             rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
             fields |= {"rate": rate, "left_seconds": left}
-        for name, seconds in (("gpu", self._gpu_seconds), ("worker", self._worker_seconds)):
-            fields[f"{name}_hours"] = round(seconds / AN_HOUR, 4)
-        fields["asks"] = self._asks
-        return fields | ({"cost": round(self._cost, 6)} if self._price else {})
+        cost = self._accounts.cost
+        fields["gpu_hours"] = round(cost["gpu_hours"], 4)
+        fields["worker_hours"] = round(cost["worker_seconds"] / AN_HOUR, 4)
+        fields["asks"] = self._accounts.total["asks"]
+        return fields | ({"cost": cost["money"]} if self._price else {})
 
     def _stages(self, now: _Mark) -> list[_Stage]:
         return [
@@ -183,10 +178,11 @@ class ProgressTally:
             yield f"took {as_clock(now.at - self._begun)}"
         if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
             yield f"{texts:,} unscored"
-        if self._gpu_seconds:
-            yield f"{self._gpu_seconds / AN_HOUR:.2f} GPU-hours"
-        if self._price and self._worker_seconds:
-            yield self._price.money(self._cost)
+        cost = self._accounts.cost
+        if cost["gpu_hours"]:
+            yield f"{cost['gpu_hours']:.2f} GPU-hours"
+        if cost.get("money"):
+            yield self._price.money(cost["money"])
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
         """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""

@@ -61,6 +61,7 @@ class Run(killing.Run):
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
         on_ray = {"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}
         where = {} if chain.own_ray or chain.executor == "local" else {"RAY_ADDRESS": ray}
+        where |= {"WITH_PROGRESS": "1"}
         super().__init__(
             folder, shared.cases(CASES), PAUSE * chain.workers, where, bucket,
             writer=chain.writer, commit_every=EVERY,

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.budget import NOTHING, Amounts, Budget
-from evaljudge.execution.protocol import Event, Receipts, Watch
+from evaljudge.execution.protocol import Event, Watch, tell_receipt
 
 EVERY = 1.0
 """Seconds between two looks at the board."""
@@ -387,7 +387,7 @@ class BoardReader:
     ) -> None:
         self.board, self._orders, self._watch = board, iter(orders), watch
         self.budget = budget
-        self._receipts, self._name = Receipts(watch), ""
+        self._name = ""
         self._left = dict[int, Given]()
         """The orders that were handed over and are not done."""
         self._has_all, self._lock, self._over = False, RLock(), Flag()
@@ -430,7 +430,7 @@ class BoardReader:
             _, stages, _ = self._left.get(receipt["shard"], (0, [], ""))
             if receipt["stage"] in stages:  # else it was heard of already
                 stages.remove(receipt["stage"])
-                self._receipts.add(receipt)
+                tell_receipt(self._watch, receipt)
                 if not stages:
                     del self._left[receipt["shard"]]
         if is_another:
