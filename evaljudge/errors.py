@@ -222,10 +222,11 @@ def absent(path: str, said: str, start: str = "") -> UserError:
     if os.path.exists(other) and not os.path.exists(path):
         return UserError(f"{start}{path}: {said} in {os.getcwd()}: did you mean {other}?")
     folder, name = os.path.split(path.rstrip("/"))
-    there = list[str]()
+    there = set[str]()
     with suppress(OSError):
-        there = os.listdir(folder or ".")
-    near = get_close_matches(name, {*there} - {name}, 1, 0.75)
+        there = {*os.listdir(folder or ".")} - {name}
+    near = [one for one in there if one.lower() == name.lower()]
+    near = near or get_close_matches(name, there, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
     return UserError(f"{start}{path}: {said}{hint}")
 
