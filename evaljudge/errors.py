@@ -1,5 +1,6 @@
 """The user's mistakes, what had to be given up, ends by a signal, advice on a misspelt name."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,9 +65,19 @@ def needing(where: str, *extras: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
-        named = " or ".join(f"'evaljudge[{extra}]'" for extra in extras)
+        named = " or ".join(map(with_extra, extras))
         message = f"{where}: the package {error.name} is missing: install {named}"
         raise UserError(message) from None
+
+
+def with_extra(extra: str) -> str:
+    """What an installer takes: evaljudge is on no index, so what it was installed from."""
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        if origin := metadata.distribution("evaljudge").read_text("direct_url.json"):
+            return f"'evaljudge[{extra}] @ {json.loads(origin)['url']}'"
+    return f"'evaljudge[{extra}] @ ITS_WHEEL'"
 
 
 @contextmanager
