@@ -211,11 +211,8 @@ def tell_receipt(watch: Watch, receipt: Receipt) -> None:
 
 class Executor(ABC):
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
-        """Refuse, before any work is done, engines that can never be placed.
-
-        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
-        to look stays for the block.
-        """
+        """Refuse, before any work is done, engines that can never be placed; `engine_sizes`: how
+        many GPUs each needs. What had to be started in order to look stays for the block."""
         return nullcontext()
 
     def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:

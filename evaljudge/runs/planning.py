@@ -131,11 +131,8 @@ async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
 
 
 def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
-    """About how many tokens the longest prompt of a pass takes with its reply; 0: not known.
-
-    Only the longest cases are made into prompts. Where the cache of all that the model holds is
-    small, or its tokenizer is not at hand, nothing is.
-    """
+    """About how many tokens the longest prompt of a pass takes with its reply; 0: not known, as
+    where the cache of all that the model holds is small. Only the longest cases are looked at."""
     sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
     if not sizes or not (model := footprint(part.source)):
         return 0

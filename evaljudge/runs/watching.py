@@ -3,11 +3,9 @@
 Cases count as soon as they are done; those of a shard whose worker is lost are taken back when
 another begins it again. Of receipts alone, counts would move by up to 32 cases at once.
 
-Rates and the time left: each stage has its own seconds per case, over the last ten minutes, so that
-what is left of both stages at their rates is the time left. Where workers prepare some shards while
-they judge others, the seconds that pass are shared out by how many shards are in either stage. A
-stage of which fewer than five cases are done says nothing yet. The cases of an engine end in bursts
-at first, as they began together, so first figures are too pessimistic.
+Rates and the time left: each stage has its own seconds per case, over the last ten minutes. Where
+workers prepare some shards while they judge others, the seconds that pass are shared out by how
+many shards are in either stage. Cases that began together end together: first figures are low.
 """
 
 import threading
@@ -194,9 +192,7 @@ class ProgressTally:
         return (now.seconds[stage] - then.seconds[stage]) / cases
 
     def _share_out_time(self) -> None:
-        """The seconds since the last call, over the stages in which shards are now. Where no shard
-        is in hand, the first stage that is not done has them.
-        """
+        """Where no shard is in hand, the first stage that is not done has them."""
         now = self._clock()
         passed, self._since = now - self._since, now
         if self._is_loading:

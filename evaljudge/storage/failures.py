@@ -6,12 +6,8 @@ line that names the place. A place that has never answered is given up after sec
 wrong, or nothing there can be reached from here. Of a disk that is full, read-only or failing, the
 line says which file, what is wrong, and what to do.
 
-And an index on disk, for what is too much to hold in memory. SQLite keeps a database without a name
-in a temporary file of its own, beyond what fits its cache, and removes it when it is closed: so
-memory stays flat, however many rows there are.
-
-    with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
-        index.execute("INSERT OR IGNORE INTO seen VALUES (?)", ("d1",)).rowcount  ->  1
+And an index on disk, for what is too much to hold in memory: SQLite keeps a database without a name
+in a temporary file, beyond what fits its cache, and removes it when it is closed.
 """
 
 import errno

@@ -7,11 +7,9 @@ and once no order waits, a worker that has nothing else to do gets copies of the
 shard that has killed a worker is not copied.
 
 Two copies may answer differently on a card, so only one of them counts. A worker asks the board
-before it writes the first file of a stage. The first that asks may write, and the other drops its
-work; nobody else may write until the first has told that it committed, or is dead. So the files of
-one stage are one worker's, and a copy of what is left begins with the briefs that are committed.
-A worker that is cut off gets no answer, and so writes nothing. One that Ray has declared dead is
-refused; what it may still write is what it was granted just before it was lost.
+before it writes the first file of a stage; the first that asks may, and nobody else until it has
+told that it committed, or is dead. So the files of one stage are one worker's. A worker that is cut
+off gets no answer, and one that Ray has declared dead is refused: so neither writes.
 
 The driver hands the orders over in pieces, as they run low. If the board is lost, Ray starts
 another, to which the driver hands again what it has not heard of; whoever takes that looks first at
@@ -184,10 +182,8 @@ class Board:
         self._beginnings.pop(actor, None)
 
     async def take(self, worker: str, actor: str, node: str, ticket: int) -> Any:
-        """The next order, as soon as there is one; None: the turn is over.
-
-        `ticket`: the same where Ray sends the same call twice; then the same order is given.
-        """
+        """The next order, as soon as there is one; None: the turn is over. `ticket`: the same where
+        Ray sends the same call twice; then the same order is given."""
         self._actors.setdefault(actor, worker)  # a board that was lost knew this, too
         self._nodes[worker] = node
         while not self._is_done and worker not in self._dead:
@@ -354,12 +350,8 @@ class Board:
 
 
 class CountedWorker:
-    """A worker from its first moment on; after a few deaths it refuses its turns.
-
-    Ray starts a worker again as often as its process dies. Deaths while it works are counted by the
-    notes of attempts, those while it imports evaljudge or the module of a judge or a metric, or
-    loads its model, by the board.
-    """
+    """A worker from its first moment on; after a few deaths it refuses its turns. Deaths while it
+    works are counted by the notes of attempts, those while it imports or loads by the board."""
 
     def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
         """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
