@@ -173,8 +173,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
 
 
 def answer_within(uri: str) -> float:
-    """Seconds that one request waits for its answer. It is `patiently` that tries again, so that
-    the patience is not multiplied, and at least twice, with a line in between."""
+    """Seconds that one request waits, so that `patiently` tries twice, with a line in between."""
     timeout = READ_TIMEOUT if has_answered(uri) else FIRST_CONTACT / 2
     return min(timeout, max(1.0, seconds_in(VARIABLE, PATIENCE) / 2))
 

@@ -114,9 +114,9 @@ class Objects(ABC):
 class S3Objects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
-        ask_for_boto3(self._bucket)
         aws = ((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
         self._settings = frozenset(aws)
+        _client(self._bucket, patience or answer_within(uri), self._settings)  # else a beat is late
 
     def put(self, name: str, content: bytes) -> None:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
@@ -184,6 +184,7 @@ class S3Objects(Objects):
 @cache
 def _client(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
     """A client, made once (it takes a tenth of a second) for these settings of the environment."""
+    ask_for_boto3(bucket)
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
