@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 CLUSTER = (
     "cluster.yaml", "Dockerfile", ".*ignore", ".overrides.txt", ".requirements-*.txt",
     "pyproject.toml", ".packaging/*.*", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
-    "docs/*.md", "jobs/**/*.*",
+    "docs/*.md", "docs/*.ipynb", "docs/pictures/*.*", "jobs/**/*.*",
 )  # fmt: skip
 """What `evaljudge files cluster` copies, besides the package itself."""
 NOTE = (

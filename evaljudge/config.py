@@ -77,6 +77,7 @@ class CorpusConfig(Settings):
     path: PathName | Annotated[list[PathName], Field(min_length=1)] = Field(description=CORPUS)
     format: str = "generic"
     sources: PathName | None = None
+    """The documents of a benchmark that publishes them apart from the texts."""
     columns: dict[str, str] = {}
     """Which of our fields each column or key of the corpus stands for."""
 

@@ -1,5 +1,6 @@
 """The user's mistakes, what had to be given up, ends by a signal, advice on a misspelt name."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -64,9 +65,19 @@ def needing(where: str, *extras: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:  # PackageNotFoundError is one, too
-        named = " or ".join(f"'evaljudge[{extra}]'" for extra in extras)
+        named = " or ".join(map(with_extra, extras))
         message = f"{where}: the package {error.name} is missing: install {named}"
         raise UserError(message) from None
+
+
+def with_extra(extra: str) -> str:
+    """What an installer takes: evaljudge is on no index, so what it was installed from."""
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        if origin := metadata.distribution("evaljudge").read_text("direct_url.json"):
+            return f"'evaljudge[{extra}] @ {json.loads(origin)['url']}'"
+    return f"'evaljudge[{extra}] @ ITS_WHEEL'"
 
 
 @contextmanager
@@ -222,10 +233,11 @@ def absent(path: str, said: str, start: str = "") -> UserError:
     if os.path.exists(other) and not os.path.exists(path):
         return UserError(f"{start}{path}: {said} in {os.getcwd()}: did you mean {other}?")
     folder, name = os.path.split(path.rstrip("/"))
-    there = list[str]()
+    there = set[str]()
     with suppress(OSError):
-        there = os.listdir(folder or ".")
-    near = get_close_matches(name, {*there} - {name}, 1, 0.75)
+        there = {*os.listdir(folder or ".")} - {name}
+    near = [one for one in there if one.lower() == name.lower()]
+    near = near or get_close_matches(name, there, 1, 0.75)
     hint = f": did you mean {os.path.join(folder, near[0])}?" if near else ""
     return UserError(f"{start}{path}: {said}{hint}")
 

@@ -15,6 +15,8 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
 
 Fingerprint = Mapping[str, Any]
+_ORDER = "model writer judges task seed corpus engine"
+"""What a configuration says itself comes first where two runs differ."""
 _DIGESTS = re.compile('is ("([0-9a-f]{32}|[0-9a-f]{38}…)" (there, |here)){2}')
 
 
@@ -55,7 +57,7 @@ def short(value: Any) -> str:
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     """`model.source is A there, B here`, for all that differs; of digests, `is not the same`."""
     there, here = dict(_leaves(bound)), dict(_leaves(now))
-    keys = sorted(there.keys() | here.keys())
+    keys = sorted(there.keys() | here.keys(), key=lambda key: (_ORDER.find(key.split(".")[0]), key))
     said = (
         f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
         for key in keys

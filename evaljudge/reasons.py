@@ -2,8 +2,8 @@
 
     grouped({"prompt too long: at 2025 tokens it leaves no room for 80 more in the model's context "
              "of 2048": 1, "no steps for tone: prompt too long: …": 56})
-    ->  [Group("prompt too long", 57, "longest 2,025 of 2,048 tokens",
-               "shorten these texts, lower max_tokens or thinking.tokens, or take …")]
+    ->  [Group("prompt too long", 57, "longest 2,025 and 80 for the reply of 2,048 tokens",
+               "shorten these texts, lower the judge's max_tokens or thinking.tokens, or …")]
 
 A reason is one text in the files of verdicts and scores. Where it stood (`compared with level 3: `)
 and what was said (`'Rating: …'`) differ from case to case: they are details, and the rest is kind.
@@ -94,8 +94,10 @@ def _longest(lengths: Sequence[Mapping[str, str]]) -> str:
     """The longest of the prompts that were too long."""
     if not lengths:
         return ""
-    tokens, context = max((int(length["tokens"]), int(length["context"])) for length in lengths)
-    return f"longest {tokens:,} of {context:,} tokens"
+    sizes = ([int(size[name] or 0) for name in ("tokens", "room", "context")] for size in lengths)
+    tokens, room, context = max(sizes)
+    more = f" and {room:,} for the reply" if room else ""
+    return f"longest {tokens:,}{more} of {context:,} tokens"
 
 
 _WHERE = re.compile(

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,14 @@ BACKEND = "import sys; sys.path.insert(0, '.packaging'); import backend"
 ROOT = Path(__file__).parents[1]
 SAFELY = {"filter": "data"} if sys.version_info >= (3, 11, 4) else {}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NO_BOTO3 = "s3://bucket: the package boto3 is missing: install 'evaljudge[s3]'"
+WHEEL = "file:///made/evaljudge-0.1.0-py3-none-any.whl"
+
+
+def lacks(package: str, extra: str) -> str:
+    return f"the package {package} is missing: install 'evaljudge[{extra}] @ {WHEEL}'"
+
+
+NO_BOTO3 = f"s3://bucket: {lacks('boto3', 's3')}"
 IN_THE_SMALLEST = """
 import json, sys
 from pathlib import Path
@@ -78,6 +86,10 @@ def smallest(folder: Path) -> dict[str, str]:
                 (folder / top).symlink_to(Path(str(found.locate_file(top))))
     assert "ray" not in done
     (folder / "evaljudge").symlink_to(ROOT / "evaljudge")
+    installed = folder / "evaljudge-0.1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Name: evaljudge\nVersion: 0.1.0\n")
+    (installed / "direct_url.json").write_text(json.dumps({"url": WHEEL, "archive_info": {}}))
     known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return known | {"PYTHONPATH": str(folder)}
 
@@ -94,22 +106,18 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
     config = {"corpus": "cases.jsonl", "model": "m", "axes": ["fluency"], "judges": ["synthetic"],
               "metrics": ["rouge1", "words"]}  # fmt: skip
     refused = {
-        "workers: `executor: ray`: the package ray is missing: install 'evaljudge[ray]'": {
-            "workers": {"executor": "ray"}
-        },
-        "workers: `max: 2`: the package ray is missing: install 'evaljudge[ray]'": {
+        "workers: `executor: ray`: the package ray is missing: install "
+        f"'evaljudge[ray] @ {WHEEL}'": {"workers": {"executor": "ray"}},
+        f"workers: `max: 2`: the package ray is missing: install 'evaljudge[ray] @ {WHEEL}'": {
             "workers": {"max": 2}
         },
-        "settings: metrics.chrf: the package sacrebleu is missing: install 'evaljudge[metrics]'": {
-            "metrics": ["chrf"]
-        },
-        "settings: metrics.meteor: the package nltk is missing: install 'evaljudge[metrics]'": {
-            "metrics": ["meteor"]
-        },
+        "settings: metrics.chrf: the package sacrebleu is missing: install "
+        f"'evaljudge[metrics] @ {WHEEL}'": {"metrics": ["chrf"]},
+        "settings: metrics.meteor: the package nltk is missing: install "
+        f"'evaljudge[metrics] @ {WHEEL}'": {"metrics": ["meteor"]},
         f"out: {NO_BOTO3}": {"out": "s3://bucket/runs/a", "judges": {}},
-        "out: gs://bucket: the package obstore is missing: install 'evaljudge[clouds]'": {
-            "out": "gs://bucket/runs/a"
-        },
+        "out: gs://bucket: the package obstore is missing: install "
+        f"'evaljudge[clouds] @ {WHEEL}'": {"out": "gs://bucket/runs/a"},
     }
     here = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
     given = json.dumps(config), json.dumps(list(refused.values()))
@@ -119,8 +127,8 @@ def test_the_smallest_environment_agrees_runs_and_views(tmp_path):
     )  # fmt: skip
     *said, no_engine = done.stdout.splitlines()
     assert said == [NO_BOTO3, *refused], done.stderr
-    cuda, cpu = (line.split() for line in re.findall(r"`(uv pip install [^`]+)`", no_engine))
-    assert cuda[-1] == "'evaljudge[gpu]'" and cpu[-1] == "'evaljudge[cpu]'"
+    cuda, cpu = (shlex.split(line) for line in re.findall(r"`(uv pip install [^`]+)`", no_engine))
+    assert [cuda[-1], cpu[-1]] == [f"evaljudge[{build}] @ {WHEEL}" for build in ("gpu", "cpu")]
     assert cpu[3:5] == ["--torch-backend=cpu", "--overrides"]
     assert Path(cpu[5]).read_text() == (ROOT / ".overrides.txt").read_text()
     assert done.stderr.splitlines()[-1].startswith("evaljudge: files cluster: ")
@@ -168,6 +176,9 @@ def test_a_cluster_is_made_from_the_wheel(wheel, tmp_path):
             file.read_bytes()
         )
     assert not list(made.rglob("__pycache__"))
+    for page in made.glob("docs/*.md"):
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 @pytest.mark.service

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from evaljudge.commands.run import StepTimes
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.execution.protocol import Event
 from evaljudge.runs import pipeline
@@ -35,16 +36,26 @@ def test_an_object_for_each_stage():
     log.starting({"prepare": (0, 10), "judge": (8, 10)})
     log.event(Event("cases", "judge", 0, 5))
     log.event(Event("unscored", "judge", 0, 3))
-    log.event(Event("committed", "judge", 0, 6, 3600))
+    receipt = {"stage": "judge", "worker": "w", "worker_seconds": 1800, "gpus": 2, "asked": {}}
+    log.event(Event("committed", "judge", 0, 6, receipt | {"cache_block": None}))
+    log.worker_died(Event("died", "judge", 1, 2))
     log.warning("corpus: two\nlines")
     log.done()
-    phase, prepare, judge, warning, prepared, judged = map(without_time, objects(stream.getvalue()))
+    phase, prepare, judge, died, warning, prepared, judged = map(
+        without_time, objects(stream.getvalue())
+    )
     assert phase == {"level": "info", "event": "phase", "phase": "reading cases.jsonl"}
     starting = {"level": "info", "event": "starting"}
     assert prepare == starting | {"stage": "prepare", "left": 0, "of": 10}
     assert judge == starting | {"stage": "judge", "left": 8, "of": 10}
     assert warning == {"level": "warning", "event": "warning", "message": "corpus: two lines"}
-    progress = {"level": "info", "event": "progress", "gpu_hours": 1.0}
+    through = io.StringIO()
+    StepTimes(JsonLog(through)).worker_died(Event("died", "judge", 1, 2))
+    assert [without_time(one) for one in objects(through.getvalue())] == [died]
+    died_at = {"stage": "judge", "shard": 1, "in_hand": 2}
+    assert died == {"level": "warning", "event": "worker_died"} | died_at
+    progress = {"level": "info", "event": "progress", "asks": 0}
+    progress |= {"gpu_hours": 1.0, "worker_hours": 0.5}
     assert prepared == progress | {"stage": "prepare", "done": 10, "of": 10, "unscored": 0}
     assert judged.pop("rate") > 0
     assert judged.pop("left_seconds") == 0  # it took no time
@@ -98,7 +109,10 @@ def command(words: list[str], capsys: pytest.CaptureFixture[str], code: int) -> 
 
 def test_a_run_s_log_is_json(config, in_json, monkeypatch, capsys):
     monkeypatch.setattr(pipeline, "run", partial(pipeline.run, engines=ScriptedEngines()))
-    log = command(["run", str(config)], capsys, 0)
+    priced = ["--set", "workers.price_per_worker_hour=3600000"]
+    log = command(["run", str(config), *priced], capsys, 0)
+    spent = [one for one in log if one["event"] == "progress"][-1]
+    assert spent["asks"] > 0 and spent["cost"] > 0
     events = [one["event"] for one in log]
     assert {"phase", "starting", "progress", "warning"} <= set(events)
     assert without_time(log[-1]) == {"level": "info", "event": "ended", "exit_code": 0}

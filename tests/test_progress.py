@@ -4,9 +4,11 @@ import io
 import os
 import threading
 import time
+from typing import Any
 
 import pytest
 
+from evaljudge.analysis.costs import Price
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.progress import Bar, Log
 from evaljudge.runs.watching import ProgressTally, as_clock
@@ -20,7 +22,13 @@ def cases(stage: Stage, shard: int, n: int) -> Event:
 
 
 def committed(stage: Stage, n: int, shard: int = 0, gpu_seconds: float = 0) -> Event:
-    return Event("committed", stage, shard, n, gpu_seconds)
+    return Event("committed", stage, shard, n, receipt(stage, gpu_seconds))
+
+
+def receipt(stage: Stage, seconds: float, **asked: Any) -> dict[str, Any]:
+    """Of a worker with a GPU."""
+    spent = {"worker": "w", "worker_seconds": seconds, "gpus": 1, "cache_block": None}
+    return {"stage": stage, "asked": asked} | spent
 
 
 class Clock:
@@ -187,6 +195,27 @@ def test_a_log_speaks_each_period_whatever_happens():
     assert stream.getvalue() == said
 
 
+def test_a_tally_adds_up_the_cost(clock):
+    """Of workers' and GPUs' hours, and of tokens, of which the judge's have no price here."""
+    price = Price(2, 8, "EUR", {"prepare a": (10, 10, 30)})
+    tally = ProgressTally({"prepare": (4, 4), "judge": (4, 4)}, clock, price)
+    tokens = {"asks": 7, "prompt": 100_000, "generated": 200_000}
+    asked = {"tokens": tokens, "masses": {}, "axes": {}}
+    tally.add(Event("committed", "prepare", 0, 4, receipt("prepare", 3600, a=asked)))
+    tally.add(Event("committed", "judge", 0, 4, receipt("judge", 5400, a=asked)))
+    assert str(tally).endswith("; took 0:00, 1.50 GPU-hours, 22.00 EUR")
+    _, judge = tally.as_fields()
+    spent = {name: judge[name] for name in ("asks", "gpu_hours", "worker_hours", "cost")}
+    assert spent == {"asks": 14, "gpu_hours": 1.5, "worker_hours": 1.5, "cost": 1.5 * 10 + 1 + 6}
+
+
+def test_a_log_says_that_a_worker_died():
+    log = Log(stream := io.StringIO())
+    log.worker_died(Event("died", "judge", 3, 2))
+    doing = "at judge, with 2 shards in hand (the first is 3)"
+    assert stream.getvalue() == f"warning: a worker died {doing}: others will do them\n"
+
+
 def test_a_log_says_how_long_a_phase_takes(monkeypatch):
     monkeypatch.setattr("evaljudge.runs.progress.A_MINUTE", 0.02)
     stream = Heard()
@@ -221,7 +250,7 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(clock, monkeypatch):
     stream, todo = io.StringIO(), {"prepare": (100, 100), "judge": (100, 100)}
     monkeypatch.setattr("sys.stderr", stream)
     made = ProgressTally(todo, clock)
-    monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda _: made)
+    monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda *_, **__: made)
     monkeypatch.setenv("COLUMNS", "100")
     with Bar() as bar:
         bar.entering("reading cases.jsonl")

@@ -1,5 +1,6 @@
 """Reasons group by kind and say what to do; texts that nearly are their reference are told."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
 from evaljudge.report import summary
+from evaljudge.runs.watching import Watcher
 from evaljudge.text import is_selfsame
 from tests.build import case, jsonl, planned_text
 
@@ -28,8 +30,9 @@ def test_a_kind_with_its_details_and_remedy():
     }
     first, second = grouped(reasons)
     assert str(first) == (
-        "prompt too long × 57: longest 2,025 of 2,048 tokens; shorten these texts, lower "
-        "max_tokens or thinking.tokens, or take a model with more context"
+        "prompt too long × 57: longest 2,025 and 80 for the reply of 2,048 tokens; shorten "
+        "these texts, lower the judge's max_tokens or thinking.tokens, or take a model "
+        "with more context"
     )
     assert str(second).startswith("empty text × 2: the system wrote nothing")
 
@@ -82,7 +85,7 @@ def test_a_run_says_what_to_do_about_each(config):
     told = [line for line in said.splitlines() if line[:8] == "unscored"]
     assert len(told) == 3
     assert told[0].startswith("unscored   no reference × 11: give the documents `references`")
-    longest = "unscored   prompt too long × 4: longest 2,007 of 2,048 tokens; shorten these texts"
+    longest = "unscored   prompt too long × 4: longest 2,007 and 16 for the reply of 2,048 tokens; "
     assert any(line.startswith(longest) for line in told)
 
 
@@ -109,10 +112,40 @@ def test_a_plan_foresees_what_depends_on_no_reply(config):
     said = planned_text(config, engines=Small())
     assert "foreseen   direct: prompt too long × 2: longest " in said
     assert (
-        " of 800 tokens; shorten these texts, lower max_tokens or thinking.tokens, or take a model "
-        "with more context" in said
+        " of 800 tokens; shorten these texts, lower the judge's max_tokens or thinking.tokens, or "
+        "take a model with more context" in said
     )
     assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
+
+
+class Warned(Watcher):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def test_briefs_that_leave_no_room_for_their_reply_are_foreseen(config):
+    """By a plan, and at the start of a run: every brief of `entities` may take 2,048 tokens."""
+    config["judges"] = {"entities": {}}
+    said = planned_text(config, engines=Small())
+    (line,) = [text for text in said.splitlines() if "prompt too long" in text]
+    assert re.match(
+        r"foreseen   entities \(briefs\): prompt too long × \d+: longest [\d,]+ and 2,048 for the "
+        "reply of 800 tokens; shorten these texts, lower the judge's max_tokens",
+        line,
+    )
+    watcher = Warned()
+    evaljudge.run(config, watcher=watcher, engines=Small())
+    (line,) = [text for text in watcher.lines if "prompt too long" in text]
+    start = (
+        "even for the shortest of the first documents: judges.entities (briefs): prompt too long"
+    )
+    assert line.startswith(start)
+    config |= {"judges": {"direct": {}}, "out": f"{config['out']}-2"}
+    evaljudge.run(config, watcher=(watcher := Warned()), engines=Small())
+    assert not [text for text in watcher.lines if "prompt too long" in text]
 
 
 @pytest.mark.long

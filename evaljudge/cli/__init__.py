@@ -131,12 +131,19 @@ def main(arguments: list[str] | None = None) -> None:
                     message = f"{message.rstrip('.')}. Did you mean '{near}'?"
             ctx: Any = getattr(error, "ctx", None)
             path = getattr(ctx, "command_path", "evaljudge")
-            key = re.match("No such option: --(\\w+)", message)
-            if key and any("--set" in one.opts for one in ctx.command.params):
+            if ctx and (wrong := re.match("No such option: --?([\\w-]+)", message)):
                 from evaljudge.config import Config  # not at the start, which would take longer
 
-                if key[1] in Config.known_keys():
-                    message = f"No such option: --{key[1]}: give it as `--set {key[1]}=…`"
+                name, params = wrong[1], {one.name: one.opts for one in ctx.command.params}
+                if params.get(name) == [name]:
+                    message = f"{wrong[0]}: name {name.upper()} without an option"
+                elif len(name) == 1 and (named := [o for o in params if o.startswith(name)]):
+                    message = f"{wrong[0]}. Did you mean {params[named[0]][0]}?"
+                elif name in Config.known_keys():
+                    how = "a key of a configuration"
+                    if ["--set"] in params.values():
+                        how = f"give it as `--set {name}=…`"
+                    message = f"{wrong[0]}: {how}"
             if extra := re.search(r"unexpected extra .*\((\S+)\)$", message):
                 options = [option.opts[0] for option in ctx.command.params]
                 for near in [o for o in ("--corpus", "--doc", "--to") if o in options][:1]:

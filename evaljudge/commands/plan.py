@@ -56,6 +56,7 @@ CLUSTERED = (
     "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
     "settings that come to the same voters ask once."
 )
+Labelled = Sequence[tuple[str, Plan]]
 ESTIMATED = (
     "Asks are exact as long as every brief can be written. Prompt tokens that hold a brief not\n"
     "yet written are estimates: it is taken to be as long as the candidates."
@@ -112,7 +113,7 @@ def planned(
                     ]
                 thinks = any(source.thinking for job in jobs for source in job.sources)
                 lines = _lines(plans, jobs[0], throughput, card, thinks, problems.further)
-                counts = [*lines, *_money(plans, jobs)]
+                counts = [*lines, *_money(plans, jobs, throughput)]
                 for job, (_, plan) in zip(jobs, plans, strict=True):
                     with problems.looking_at("out"):
                         output = Output(job.config.out, job.config.briefs)
@@ -121,7 +122,7 @@ def planned(
 
 
 def _lines(
-    labelled: Sequence[tuple[str, Plan]],
+    labelled: Labelled,
     job: Job,
     throughput: float | None,
     card: Card | None,
@@ -178,7 +179,7 @@ def _rated(by_axis: Mapping[str, int]) -> str:
     return ", ".join(f"{one_line(axis)} {n:,}" for axis, n in by_axis.items()) or "none"
 
 
-def _money(labelled: Sequence[tuple[str, Plan]], jobs: Sequence[Job]) -> Iterator[str]:
+def _money(labelled: Labelled, jobs: Sequence[Job], throughput: float | None) -> Iterator[str]:
     """What the tokens cost by the models' prices; and which cap of `most` a run will come to."""
     for (label, plan), job in zip(labelled, jobs, strict=True):
         price, total, start = job.price, plan.total, f"{label}: " if label else ""
@@ -186,6 +187,8 @@ def _money(labelled: Sequence[tuple[str, Plan]], jobs: Sequence[Job]) -> Iterato
         if price.per_million:
             said = f"{start}An estimate of the cost of the tokens: {price.money(money)}"
             yield f"{said}, at {price}; a server that caches prompts may take less"
+        if throughput:
+            money += _by_hour(total, job, throughput)[0]
         planned = total.asks, total.prompt + total.generated, money
         caps = job.config.most.amounts if job.config.most else planned
         for what, n, cap in zip(("asks", "tokens", "cost"), planned, caps, strict=True):
@@ -236,20 +239,28 @@ def _gib(size: float) -> str:
 
 def _cost(total: Tokens, job: Job, throughput: float) -> Iterator[str]:
     """The cost on one worker: with a prefix cache that serves all it can, and with none."""
-    per_engine, gpus_asked = job.sources[-1].gpus_per_engine, job.config.workers.gpus
-    seconds = [(total.generated + read) / throughput for read in (total.floor, total.prompt)]
-    least, most = (each / 3600 * max(1, per_engine) for each in seconds)
+    per_engine = job.sources[-1].gpus_per_engine
+    least, most = (each / 3600 * max(1, per_engine) for each in _seconds(total, throughput))
     yield (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
     if (price := job.price).by_hour:
-        gpus = per_engine if gpus_asked == "auto" else gpus_asked
-        low, high = (price.money(price.of(each, each * gpus)) for each in seconds)
+        low, high = map(price.money, _by_hour(total, job, throughput))
         yield (
             f"An estimate of the cost, at {price}: from {low} with a perfect prefix cache to "
             f"{high} without any"
         )
+
+
+def _seconds(total: Tokens, throughput: float) -> list[float]:
+    return [(total.generated + read) / throughput for read in (total.floor, total.prompt)]
+
+
+def _by_hour(total: Tokens, job: Job, throughput: float) -> list[float]:
+    asked = job.config.workers.gpus
+    gpus = job.sources[-1].gpus_per_engine if asked == "auto" else asked
+    return [job.price.of(each, each * gpus) for each in _seconds(total, throughput)]
 
 
 def throughput_of(out: str) -> float:

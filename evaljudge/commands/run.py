@@ -137,9 +137,13 @@ class StepTimes(Watcher):
     def warning(self, line: str) -> None:
         self._inner.warning(line)
 
+    def worker_died(self, event: Event) -> None:
+        self._inner.worker_died(event)
+
     def starting(self, todo: Todo) -> None:
         self._asking = " and ".join(stage for stage, (left, _) in todo.items() if left)
         self._begin(self._asking if "measure" in todo else STARTING)
+        self._inner.price = self.price
         self._inner.starting(todo)
 
     def event(self, event: Event) -> None:

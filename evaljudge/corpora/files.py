@@ -125,7 +125,7 @@ def _files(path: Input, readers: Readers, part: Part) -> list[tuple[Input, Reade
         is_sheet = _name(path).lower().endswith((".xls", ".xlsx", ".ods"))
         advice = f": save it as CSV ({IN_EXCEL})" if is_sheet else ""
         raise UserError(f"{path}: unknown ending; the known are {endings}{advice}")
-    raise UserError(f"{path}: no file here ends in one of {endings}")
+    raise UserError(f"{path}: no run lies here, and no file ends in one of {endings}")
 
 
 def _rows(file: Input, name: str, reader: Reader) -> Rows:

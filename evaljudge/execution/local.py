@@ -48,9 +48,9 @@ from evaljudge.execution.protocol import (
     Order,
     R,
     Receipt,
-    Receipts,
     T,
     Watch,
+    tell_receipt,
 )
 from evaljudge.execution.shards import ShardWork, shards_at_once
 from evaljudge.storage import Output, Shard
@@ -77,11 +77,10 @@ class LocalExecutor(Executor):
     ) -> None:
         with noting_crashes(measuring.output.uri) as notes:
             work = MeasuringWork(measuring, _here(notes))
-            receipts = Receipts(watch)
             for shard, names in lacking.items():
                 if finishing.is_set():
                     raise Ended(TERMINATED)
-                receipts.add(work.measure(shard, names))
+                tell_receipt(watch, work.measure(shard, names))
 
 
 class _Asking:
@@ -96,7 +95,7 @@ class _Asking:
         notes: "LocalNotes",
     ) -> None:
         self._budget, self._unasked = budget, False
-        self._assignment, self._watch, self._receipts = assignment, watch, Receipts(watch)
+        self._assignment, self._watch = assignment, watch
         self._notes = notes
         self._left = {order.shard: order for order in orders}
 
@@ -156,7 +155,7 @@ class _Asking:
                         return
                 self._left.pop(order.shard, None)
                 for receipt in receipts:
-                    self._receipts.add(receipt)
+                    tell_receipt(self._watch, receipt)
 
         try:
             async with asyncio.TaskGroup() as group:

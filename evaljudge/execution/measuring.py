@@ -16,6 +16,7 @@ from evaljudge.metrics.protocol import values_of
 from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Shard
+from evaljudge.text import is_not_expected
 
 WORKER_DIED = Unscored("worker died")
 Signatures = Mapping[str, str]
@@ -39,7 +40,8 @@ class MeasuringWork:
                 else:  # one by one, as a worker died of that
                     each = [_values_alone(metric, case, attempt) for case in cases]
                 scores = _scores_of(metric, cases, each, self._measuring.signatures)
-                unscored += [score.reason for score in scores if score.value is None]
+                absent = (score.reason for score in scores if score.value is None)
+                unscored += [reason for reason in absent if not is_not_expected(reason)]
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._measuring.signatures[metric.name]
         receipt = {

@@ -7,8 +7,9 @@ events:
     Event("loading")  Event("loaded")    a model is loaded
     Event("cases", "judge", 3, 17)       so many cases of a shard that is not committed yet are done
     Event("unscored", "judge", 3, 2)     of a shard that is committed: texts without a score
-    Event("committed", "judge", 3, 32, 51.2)    its cases, and the GPU-seconds since the last one
+    Event("committed", "judge", 3, 32, {…})    its cases, and its receipt
     Event("measured", "judge", 3, 1)    how many metrics are committed with its verdicts
+    Event("died", "judge", 3, 2)    a worker, with two shards in hand, of which this is the first
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from math import inf
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from evaljudge.analysis.costs import NO_PRICE, Price
@@ -185,11 +187,11 @@ class Event(NamedTuple):
     """Counts are not kept: a shard that is begun again counts from 0, and what is said of it once
     it is committed replaces them."""
 
-    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured"]
+    kind: Literal["loading", "loaded", "cases", "unscored", "committed", "measured", "died"]
     stage: Stage = "prepare"
     shard: int = -1
     n: int = 0
-    seconds: float = 0.0
+    receipt: Mapping[str, Any] = MappingProxyType({})
 
 
 Watch = Callable[[Event], None]
@@ -198,31 +200,19 @@ Tell = Callable[[Sequence[Event]], None]
 """Called by a worker, about once a second, with what has changed."""
 
 
-class Receipts:
-    """Tells the receipts of committed shards as events."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._gpu_seconds: dict[str, float] = {}
-
-    def add(self, receipt: Receipt) -> None:
-        stage, shard, worker = receipt["stage"], receipt["shard"], receipt["worker"]
-        now = receipt["worker_seconds"] * receipt["gpus"]
-        since = now - self._gpu_seconds.get(worker, 0)
-        self._gpu_seconds[worker] = now
-        self._watch(Event("unscored", stage, shard, receipt["unscored"]))
-        self._watch(Event("committed", stage, shard, receipt["cases"], since))
-        if stage == "judge" and (measured := receipt.get("measured")):
-            self._watch(Event("measured", stage, shard, len(measured)))
+def tell_receipt(watch: Watch, receipt: Receipt) -> None:
+    """Of a committed shard, as events."""
+    at = receipt["stage"], receipt["shard"]
+    watch(Event("unscored", *at, receipt["unscored"]))
+    watch(Event("committed", *at, receipt["cases"], receipt))
+    if at[0] == "judge" and (measured := receipt.get("measured")):
+        watch(Event("measured", *at, len(measured)))
 
 
 class Executor(ABC):
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
-        """Refuse, before any work is done, engines that can never be placed.
-
-        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
-        to look stays for the block.
-        """
+        """Refuse, before any work is done, engines that can never be placed; `engine_sizes`: how
+        many GPUs each needs. What had to be started in order to look stays for the block."""
         return nullcontext()
 
     def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:

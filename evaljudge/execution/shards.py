@@ -39,7 +39,7 @@ from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage, common_file
-from evaljudge.text import CERTAIN
+from evaljudge.text import CERTAIN, is_not_expected
 
 MOST_OPEN_CASES = 64
 MOST_IN_HAND = 16
@@ -208,7 +208,7 @@ class ShardWork:
             verdicts = [verdict for each in judged for verdict in each[judge.name][0]]
             checks = [check for each in judged for check in each[judge.name][1]]
             reasons = [verdict.reason for verdict in verdicts if verdict.status == "unscored"]
-            unscored += [reason for reason in reasons if reason != CERTAIN]
+            unscored += [reason for reason in reasons if not is_not_expected(reason)]
             written = (judge.name, shard, verdicts)
             with own_code(judge, "verdicts"):  # its evidence may be no JSON
                 files.append(await asyncio.to_thread(output.write_verdicts, *written))

@@ -354,11 +354,9 @@ def corpus_of(config: Config) -> CorpusSource:
 def make_job(
     config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
 ) -> Job:
-    """Check all that can be checked before the corpus is read; `engines` is for tests.
-
-    An encoder that cannot be had is refused now, and not after a judge has done its work. `bound`,
-    a finished run's fingerprint, stands in for models and an engine that are not at hand.
-    """
+    """Check all that can be checked before the corpus is read, such as whether an encoder can be
+    had; `engines` is for tests. `bound`, a finished run's fingerprint, stands in for models and an
+    engine that are not at hand."""
     if engines is None and bound is None and config.study is None:
         # a run by batch files goes on as it was begun, and in no other way
         there = Output(config.out)

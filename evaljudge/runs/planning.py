@@ -131,11 +131,8 @@ async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
 
 
 def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
-    """About how many tokens the longest prompt of a pass takes with its reply; 0: not known.
-
-    Only the longest cases are made into prompts. Where the cache of all that the model holds is
-    small, or its tokenizer is not at hand, nothing is.
-    """
+    """About how many tokens the longest prompt of a pass takes with its reply; 0: not known, as
+    where the cache of all that the model holds is small. Only the longest cases are looked at."""
     sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
     if not sizes or not (model := footprint(part.source)):
         return 0
@@ -151,6 +148,17 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
     except UserError:  # no tokenizer here: the engine says what does not fit
         return 0
     return plan.longest.get(part.source.source, 0)
+
+
+def never_fitting(part: Pass, output: Output, todo: Iterable[Shard]) -> list[str]:
+    """What is too long for the model even of the shortest document at hand."""
+    shortest = min(output.cases(next(iter(todo))), key=attrgetter("whole_size"))
+    try:
+        plan = complete(_planned_afresh(part.job, [shortest]))
+    except UserError:  # no tokenizer here: the engine says what does not fit
+        return []
+    start = "even for the shortest of the first documents: "
+    return [f"{start}judges.{line}" for line in plan.foreseen if "prompt too long" in line]
 
 
 @contextmanager
@@ -254,6 +262,8 @@ class _PassPlan:
                     new = await briefs_of(judge, case.document, whole, models[judge.name])
                     self._briefs.add(replace(b, key=keys[b.axis, b.part]) for b in new)
                     old = [*whole, *new]
+                    failed = [brief.reason for brief in new if brief.status != "ok"]
+                    self._plan.foresee(f"{judge.name} (briefs)", failed)
                 briefs[judge.name] = old
         return briefs
 

@@ -7,7 +7,8 @@ Where logs are JSON, an object for each stage, once a minute; `rate` is in cases
 and `left_seconds` are there once they are known:
 
     {"time": "…", "level": "info", "event": "progress", "stage": "judge", "done": 32, "of": 100,
-     "unscored": 3, "rate": 14.2, "left_seconds": 287, "gpu_hours": 0.21}
+     "unscored": 3, "rate": 14.2, "left_seconds": 287, "gpu_hours": 0.21, "worker_hours": 0.21,
+     "asks": 5120, "cost": 0.52}
 """
 
 import sys
@@ -60,7 +61,7 @@ class Log(Watcher):
         self._say(f"warning: {one_line(line, LONG)}")
 
     def starting(self, todo: Todo) -> None:
-        self._tally, self._begun = ProgressTally(todo), time.monotonic()
+        self._tally, self._begun = ProgressTally(todo, price=self.price), time.monotonic()
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
         documents = "document" if left.endswith(" 1") else "documents"
         self._say(f"to {left} {documents}" if left else "nothing left to ask")
@@ -109,10 +110,14 @@ class JsonLog(Log):
         self._say_fields("warning", "warning", message=one_line(line, LONG))
 
     def starting(self, todo: Todo) -> None:
-        self._now = self._tally = ProgressTally(todo)
+        self._now = self._tally = ProgressTally(todo, price=self.price)
         self._begun = self._since = time.monotonic()
         for stage, (left, total) in todo.items():
             self._say_fields("info", "starting", stage=stage, left=left, of=total)
+
+    def worker_died(self, event: Event) -> None:
+        died = {"stage": event.stage, "shard": event.shard, "in_hand": event.n}
+        self._say_fields("warning", "worker_died", **died)
 
     def _progress(self) -> None:
         if self._tally is None or self._now is not self._tally:
@@ -149,7 +154,7 @@ class Bar(Watcher):
     def starting(self, todo: Todo) -> None:
         from rich.progress import BarColumn
 
-        tally = ProgressTally(todo)
+        tally = ProgressTally(todo, price=self.price)
         text = "beginning" if tally.steps > tally.steps_done else "nothing left to ask"
         self._begin(text, BarColumn(BAR), total=tally.steps, completed=tally.steps_done)
         self._tally = tally

@@ -3,11 +3,9 @@
 Cases count as soon as they are done; those of a shard whose worker is lost are taken back when
 another begins it again. Of receipts alone, counts would move by up to 32 cases at once.
 
-Rates and the time left: each stage has its own seconds per case, over the last ten minutes, so that
-what is left of both stages at their rates is the time left. Where workers prepare some shards while
-they judge others, the seconds that pass are shared out by how many shards are in either stage. A
-stage of which fewer than five cases are done says nothing yet. The cases of an engine end in bursts
-at first, as they began together, so first figures are too pessimistic.
+Rates and the time left: each stage has its own seconds per case, over the last ten minutes. Where
+workers prepare some shards while they judge others, the seconds that pass are shared out by how
+many shards are in either stage. Cases that began together end together: first figures are low.
 """
 
 import threading
@@ -17,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
+from evaljudge.analysis.costs import NO_PRICE, Accounts, Price
 from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
 
@@ -34,6 +33,9 @@ DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"
 class Watcher:
     """Called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
+    price = NO_PRICE
+    """What the run says its workers and tokens cost."""
+
     def __enter__(self) -> Self:
         return self
 
@@ -42,6 +44,10 @@ class Watcher:
     def entering(self, phase: str) -> None: ...
 
     def warning(self, line: str) -> None: ...
+
+    def worker_died(self, event: Event) -> None:
+        hand = f"{event.n} shards in hand (the first is {event.shard})"
+        self.warning(f"a worker died at {event.stage}, with {hand}: others will do them")
 
     def starting(self, todo: Todo) -> None: ...
 
@@ -70,7 +76,9 @@ class _Stage(NamedTuple):
 class ProgressTally:
     """How much of each stage is done, how fast, and how long the rest will take."""
 
-    def __init__(self, todo: Todo, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, todo: Todo, clock: Callable[[], float] = time.monotonic, price: Price = NO_PRICE
+    ) -> None:
         self._clock, self._lock = clock, threading.RLock()
         self._total = {stage: n for stage, (_, n) in todo.items()}
         self._committed = {stage: n - left for stage, (left, n) in todo.items()}
@@ -78,7 +86,7 @@ class ProgressTally:
         self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._total.values())
         self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
-        self._gpu_seconds = 0.0
+        self._price, self._accounts = price, Accounts((), price)
         self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._begun = self._since
@@ -100,7 +108,7 @@ class ProgressTally:
     def add(self, event: Event) -> None:
         """While a model is loaded, time passes that no stage has. Late counts of a shard that is
         committed are ignored."""
-        kind, stage, shard, n, seconds = event
+        kind, stage, shard, n, receipt = event
         at = stage, shard
         with self._lock:
             self._share_out_time()
@@ -120,7 +128,8 @@ class ProgressTally:
                 self._over.add(at)
                 self._in_hand.pop(at, None)
                 self._committed[stage] += n
-                self._gpu_seconds += seconds
+                if "asked" in receipt:
+                    self._accounts.add(receipt)
             self._keep_mark()
 
     def __str__(self) -> str:
@@ -145,7 +154,11 @@ class ProgressTally:
         if s.each:
             rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
             fields |= {"rate": rate, "left_seconds": left}
-        return fields | {"gpu_hours": round(self._gpu_seconds / AN_HOUR, 4)}
+        cost = self._accounts.cost
+        fields["gpu_hours"] = round(cost["gpu_hours"], 4)
+        fields["worker_hours"] = round(cost["worker_seconds"] / AN_HOUR, 4)
+        fields["asks"] = self._accounts.total["asks"]
+        return fields | ({"cost": cost["money"]} if self._price else {})
 
     def _stages(self, now: _Mark) -> list[_Stage]:
         return [
@@ -163,8 +176,11 @@ class ProgressTally:
             yield f"took {as_clock(now.at - self._begun)}"
         if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
             yield f"{texts:,} unscored"
-        if self._gpu_seconds:
-            yield f"{self._gpu_seconds / AN_HOUR:.2f} GPU-hours"
+        cost = self._accounts.cost
+        if cost["gpu_hours"]:
+            yield f"{cost['gpu_hours']:.2f} GPU-hours"
+        if cost.get("money"):
+            yield self._price.money(cost["money"])
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
         """The recent rate; the overall one where the stage stood still recently; 0 if unknown."""
@@ -176,9 +192,7 @@ class ProgressTally:
         return (now.seconds[stage] - then.seconds[stage]) / cases
 
     def _share_out_time(self) -> None:
-        """The seconds since the last call, over the stages in which shards are now. Where no shard
-        is in hand, the first stage that is not done has them.
-        """
+        """Where no shard is in hand, the first stage that is not done has them."""
         now = self._clock()
         passed, self._since = now - self._since, now
         if self._is_loading:

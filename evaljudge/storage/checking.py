@@ -7,6 +7,7 @@ have one.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,7 +75,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     derived: Mapping[str, str] = run.get(DERIVED, {})
 
     was_done, judges = was_finished(run), judge_kinds(run)
-    common, whole, measured = set[str](), set[str](), set[int]()
+    common, whole, measured = set[str](), set[str](), defaultdict[int, set[str]](set)
     unknown = set[int]()
     """Shards whose verdicts are damaged: who knows what was measured beside them?"""
     for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
@@ -84,19 +85,21 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
             for stage in stages
             for at in folders[stage]
             # else a folder has all or none
-            if n in committed[at] or (was_done and committed[at] and n not in measured | unknown)
+            if n in committed[at]
+            or (was_done and committed[at] and n not in measured.keys() | unknown)
         ]
         for file, receipt in _proven(output, seen, markers):
             whole.add(file.name)
             if file.shard and receipt.get("measured"):
-                measured.add(file.shard.number)
+                measured[file.shard.number].update(receipt["measured"])
             common |= {name for name in receipt["files"] if name.startswith(COMMON)}
         unknown |= {fault.shard.number for fault in seen.faults if fault.shard}
     for stage in STAGES:
         seen.done[stage] = sum(
             all(marker(at, shard.number) in whole for at in folders[stage]) for shard in shards
         )
-    seen.done["measure"] = len(measured)
+    metrics = set(run.get("config", {}).get("metrics", {}))
+    seen.done["measure"] = sum(metrics <= names for names in measured.values())
     kept = {
         output.of(panel).brief_file(shard)
         for panel in output.panels()

@@ -17,8 +17,8 @@ from pyarrow import fs
 from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from evaljudge.errors import UserError, first_line, first_words, needing
-from evaljudge.storage.failures import has_answered, patiently, refuse
-from evaljudge.storage.s3 import CONNECT_TIMEOUT, READ_TIMEOUT, Held, Objects, path_in
+from evaljudge.storage.failures import answer_within, has_answered, patiently, refuse
+from evaljudge.storage.s3 import CONNECT_TIMEOUT, Held, Objects, path_in
 from evaljudge.text import without_secrets
 
 R = TypeVar("R")
@@ -92,7 +92,11 @@ class CloudFile:
 class CloudObjects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
-        self._store = _store(f"{uri.partition('://')[0]}://{self._bucket}", patience)
+        _ = self._store  # what is missing is said now
+
+    @property
+    def _store(self) -> Any:
+        return _store(f"{self._uri.partition('://')[0]}://{self._bucket}", self._patience)
 
     def put(self, name: str, content: bytes) -> None:
         self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
@@ -177,27 +181,26 @@ def _answering(uri: str) -> Iterator[None]:
 
 
 def _store(bucket: str, patience: float | None = None) -> Any:
-    """Made once for these settings of the environment; with a short patience, its timeouts are
-    short, too."""
+    """Made once for these settings of the environment."""
     settings = ((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
-    return _made(bucket, patience, frozenset(settings))
+    return _made(bucket, patience or answer_within(bucket), frozenset(settings))
 
 
 @cache
-def _made(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
+def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
     with needing(bucket, "clouds"):
         from obstore import store
         from obstore.exceptions import BaseError
     kind: Any = store.GCSStore if bucket.startswith(GOOGLE) else store.AzureStore
     options = {
-        "connect_timeout": f"{patience or CONNECT_TIMEOUT:g}s",
-        "read_timeout": f"{patience or READ_TIMEOUT:g}s",
-        "timeout": f"{patience or 10 * READ_TIMEOUT:g}s",
+        "connect_timeout": f"{min(timeout, CONNECT_TIMEOUT):g}s",
+        "read_timeout": f"{timeout:g}s",
+        "timeout": f"{10 * timeout:g}s",
         "allow_http": True,
     }
-    url, tries = bucket.replace(*GOOGLE[::-1]), 0 if patience else 2
+    url = bucket.replace(*GOOGLE[::-1])
     try:
-        return kind.from_url(url, client_options=options, retry_config={"max_retries": tries})
+        return kind.from_url(url, client_options=options, retry_config={"max_retries": 0})
     except (BaseError, ValueError, OSError) as error:
         reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
         advice = ": set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be" in reason else ""

@@ -6,12 +6,8 @@ line that names the place. A place that has never answered is given up after sec
 wrong, or nothing there can be reached from here. Of a disk that is full, read-only or failing, the
 line says which file, what is wrong, and what to do.
 
-And an index on disk, for what is too much to hold in memory. SQLite keeps a database without a name
-in a temporary file of its own, beyond what fits its cache, and removes it when it is closed: so
-memory stays flat, however many rows there are.
-
-    with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
-        index.execute("INSERT OR IGNORE INTO seen VALUES (?)", ("d1",)).rowcount  ->  1
+And an index on disk, for what is too much to hold in memory: SQLite keeps a database without a name
+in a temporary file, beyond what fits its cache, and removes it when it is closed.
 """
 
 import errno
@@ -111,10 +107,10 @@ def index_on_disk(schema: str) -> Iterator[Index]:
 
 R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
-SILENCE, BETWEEN = 10.0, 60.0
+SILENCE, BETWEEN = 3.0, 60.0
 """Seconds before a line says what is waited for, and between such lines."""
-FIRST_CONTACT = 10.0
-"""Seconds for a place that has not answered yet."""
+FIRST_CONTACT, READ_TIMEOUT = 10.0, 60.0
+"""Seconds for a place that has not answered yet, and for one answer of any other."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)|non-2xx status code")
 """Errors with which a server has answered, as boto3, pyarrow and obstore say them."""
@@ -161,17 +157,25 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if REPLY.search(str(error)):
                 _Known.hosts.add(_host(uri))
             waited, cause = time.monotonic() - begun, first_line(error)
-            if not has_answered(uri) and waited + wait > min(patience, FIRST_CONTACT):
-                raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
-            if waited + wait > patience:
-                reason = f"it could not be used for {patience:g} s ({cause})"
+            is_known = has_answered(uri)
+            limit = patience if is_known else min(patience, FIRST_CONTACT)
+            if waited + wait > limit:
+                reason = f"no answer ({cause}): is the address right?"
+                if is_known:
+                    reason = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {reason}") from None
             if waited >= SILENCE and time.monotonic() - _Known.said >= BETWEEN:
                 _Known.said = time.monotonic()
-                reason = f"no answer yet ({cause}); given up after {patience:g} s"
+                reason = f"no answer yet ({cause}); given up after {limit:g} s"
                 print(f"waiting for {uri}: {reason}", file=sys.stderr, flush=True)
         time.sleep(wait)
     raise AssertionError("the waits never end")
+
+
+def answer_within(uri: str) -> float:
+    """Seconds that one request waits, so that `patiently` tries twice, with a line in between."""
+    timeout = READ_TIMEOUT if has_answered(uri) else FIRST_CONTACT / 2
+    return min(timeout, max(1.0, seconds_in(VARIABLE, PATIENCE) / 2))
 
 
 class _Known:

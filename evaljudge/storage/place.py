@@ -200,10 +200,8 @@ class Place:
         self.write(name, json_text(content))
 
     def writing(self, name: str, *, is_derived: bool = False) -> AbstractContextManager[IO[bytes]]:
-        """A binary stream whose content appears under `name` when the block ends well.
-
-        What is derived from other files is made anew after a power failure, so nothing waits until
-        it has reached the disk.
+        """A binary stream whose content appears under `name` when the block ends well. What is
+        derived from other files is made anew after a power failure, so nothing waits for the disk.
         """
         if self.is_local:
             return whole_file(self._path(name), is_synced=not is_derived)

@@ -17,11 +17,11 @@ from typing import IO, Any, NamedTuple
 from pyarrow import fs
 
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.storage.failures import patiently, refuse
+from evaljudge.storage.failures import answer_within, patiently, refuse
 from evaljudge.storage.streams import PIECE
 
 SCHEME = "s3://"
-CONNECT_TIMEOUT, READ_TIMEOUT = 5, 60
+CONNECT_TIMEOUT = 5
 MISSING, TAKEN, EMPTY = {404}, {409, 412}, {416}
 NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
@@ -39,7 +39,8 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         scheme=scheme or "https",
         endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
-        request_timeout=READ_TIMEOUT,
+        request_timeout=answer_within(uri),
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=1),
     )
     return system, path
 
@@ -113,8 +114,9 @@ class Objects(ABC):
 class S3Objects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
-        settings = frozenset((name, v) for name, v in os.environ.items() if name.startswith("AWS_"))
-        self._client = _client(self._bucket, patience, settings)
+        aws = ((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
+        self._settings = frozenset(aws)
+        _client(self._bucket, patience or answer_within(uri), self._settings)  # else a beat is late
 
     def put(self, name: str, content: bytes) -> None:
         """Writes in one request, so that nothing is begun that may be left unfinished."""
@@ -155,8 +157,10 @@ class S3Objects(Objects):
         uri, key = f"{self._uri}/{name}", f"{self._folder}{name}"
 
         def tried() -> Any:
+            timeout = self._patience or answer_within(uri)
+            client = _client(self._bucket, timeout, self._settings)
             try:
-                answer = getattr(self._client, operation)(Bucket=self._bucket, Key=key, **more)
+                answer = getattr(client, operation)(Bucket=self._bucket, Key=key, **more)
                 return answer | {"Body": answer["Body"].read()} if "Body" in answer else answer
             except boto.ClientError as error:
                 code = error.response["Error"]["Code"]
@@ -178,18 +182,17 @@ class S3Objects(Objects):
 
 
 @cache
-def _client(bucket: str, patience: float | None, settings: frozenset[tuple[str, str]]) -> Any:
-    """A client, made once (it takes a tenth of a second) for these settings of the environment;
-    with a short patience its timeouts are short too."""
+def _client(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
+    """A client, made once (it takes a tenth of a second) for these settings of the environment."""
     ask_for_boto3(bucket)
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
     patient = Config(
-        connect_timeout=patience or CONNECT_TIMEOUT,
-        read_timeout=patience or READ_TIMEOUT,
-        retries={"mode": "standard", "total_max_attempts": 1 if patience else 3},
+        connect_timeout=min(timeout, CONNECT_TIMEOUT),
+        read_timeout=timeout,
+        retries={"mode": "standard", "total_max_attempts": 1},
     )
     try:
         return boto3.Session().client("s3", region_name=_region(bucket), config=patient)

@@ -91,6 +91,13 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
         ("rnu", "No such command 'rnu'. Did you mean 'run'? (see `evaljudge --help`)"),
         ("jugdes", "No such command 'jugdes'. Did you mean 'judges'? (see `evaljudge --help`)"),
         ("--nope", "No such option: --nope (see `evaljudge --help`)"),
+        ("run --config c.yaml", "No such option: --config: name CONFIG without an option (see "
+         "`evaljudge run --help`)"),
+        ("run c.yaml --seed 3", "No such option: --seed: give it as `--set seed=…` (see `evaljudge "
+         "run --help`)"),
+        ("label run -n 5", "No such option: -n. Did you mean --n? (see `evaljudge label --help`)"),
+        ("agree run --ratings x", "No such option: --ratings: a key of a configuration (see "
+         "`evaljudge agree --help`)"),
         ("run", "Missing argument 'CONFIG' (see `evaljudge run --help`)"),
         ("probe position", "Missing option '--votes' (see `evaljudge probe position --help`)"),
         ("init a.csv", "Got unexpected extra argument(s) (a.csv). Did you mean `evaljudge init "
@@ -104,6 +111,14 @@ def test_a_folder_without_a_run(capsys, tmp_path, tiny):
 )  # fmt: skip
 def test_how_a_command_is_not_called(words, said, capsys):
     assert command(capsys, *words.split(), code=2)[1] == f"evaljudge: {said}\n"
+
+
+def test_a_name_that_differs_by_case_alone_comes_first(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("c_u1.csv.yaml", "c_t1.csv.yaml", "C_T2.csv.yaml"):
+        (tmp_path / name).touch()
+    said = command(capsys, "run", "C_T1.csv.yaml", code=2)[1]
+    assert said == "evaljudge: C_T1.csv.yaml: no such configuration: did you mean c_t1.csv.yaml?\n"
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,10 @@ def test_a_folder_or_glob_without_a_corpus_file(read, tmp_path, path):
     (tmp_path / "notes.md").write_text("no corpus")
     with pytest.raises(UserError) as raised:
         read(f"{tmp_path}{path}")
-    assert str(raised.value) == f"{tmp_path}{path}: no file here ends in one of {ENDINGS}"
+    assert (
+        str(raised.value)
+        == f"{tmp_path}{path}: no run lies here, and no file ends in one of {ENDINGS}"
+    )
 
 
 def test_a_file_that_is_not_there(read, tmp_path):

@@ -76,7 +76,11 @@ def main(config: str, log: str, seconds: str) -> int:
     from evaljudge.studies.study import run_study
 
     spec, engines = json.loads(Path(config).read_text()), noting_engines(log, float(seconds))
-    work = run_study if "study" in spec else partial(evaljudge.run, progress=False)
+    work = (
+        run_study
+        if "study" in spec
+        else partial(evaljudge.run, progress="WITH_PROGRESS" in os.environ)
+    )
     try:
         return work(spec, engines=engines).exit_code
     except (UserError, OSError, GivenUp) as error:

@@ -61,6 +61,7 @@ class Run(killing.Run):
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
         on_ray = {"min": chain.workers, "cpus": 0.5} if chain.executor == "ray" else {}
         where = {} if chain.own_ray or chain.executor == "local" else {"RAY_ADDRESS": ray}
+        where |= {"WITH_PROGRESS": "1"}
         super().__init__(
             folder, shared.cases(CASES), PAUSE * chain.workers, where, bucket,
             writer=chain.writer, commit_every=EVERY,
@@ -134,6 +135,8 @@ def test_a_run_killed_at_every_moment_ends_like_one_that_was_not(
     run.command.end()
 
     out, asks = run.out, run.asks
+    died = (tmp_path / "said").read_text().count("a worker died at ")
+    assert died or "worker" not in chain.victims
     assert not shared.differences(shared.tables(out), undisturbed(chain.writer))
     assert run.files() == shared.contract(out, ("best",))
     assert any(committed["prepare"] for _, committed, _ in killed), "all were too early"

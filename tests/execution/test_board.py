@@ -66,6 +66,19 @@ async def test_what_a_dead_worker_had_is_next():
     assert await bench.take("w1") == "over"
 
 
+async def test_the_driver_hears_of_a_worker_that_died_with_shards_in_hand():
+    bench = Bench(BOTH, BOTH, BOTH)
+    await bench.give()
+    for worker in ("w1", "w2"):
+        await bench.board.begins(f"actor of {worker}", worker, "here")
+    assert [await bench.shard(w) for w in ("w1", "w2", "w2")] == [0, 1, 2]
+    await bench.commit("w2", 1, "prepare")
+    for worker in ("w1", "w2", "idle"):
+        await bench.board.begins(f"actor of {worker}", f"{worker} again", "here")
+    _, _, events, *_ = await bench.board.told(UP, frozenset(), False)
+    assert events == [("died", "prepare", 0, 1), ("died", "judge", 1, 2)]
+
+
 async def test_what_a_lost_node_had_is_next_and_a_node_that_is_to_go_gets_nothing():
     bench = Bench(BOTH, BOTH)
     await bench.give()

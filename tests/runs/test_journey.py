@@ -105,6 +105,7 @@ def test_levels_that_exist_are_reused(bench, before, after, new):
         ({"writer": "other"}, "writer"),
         ({"model": "a" * 50}, f'"{"a" * 38}…" here'),
         ({"model": "other", "seed": 1}, "seed is 0 there, 1 here. Take another `out`, or"),
+        ({"model": "other", "seed": 1, "judges": synthetic(5)}, "bound to another run: model."),
         ({"model": "other", "seed": 1, "judges": synthetic(5)}, "here (and 1 more). Take another"),
     ],
 )

@@ -185,6 +185,20 @@ def test_the_worker_that_judges_measures_what_is_light(bench):
     assert check_run(str(bench.out)).found.done["measure"] == len(Output(str(bench.out)).shards())
 
 
+def test_a_shard_counts_as_measured_when_all_its_metrics_are(bench):
+    """The light ones are measured with the verdicts, before a kill in the stage `measure`."""
+    rows = [case(n) for n in range(40)]
+    bench.judging()
+    bench.run(rows)
+    _, *others = sorted((bench.out / "commits/measure").iterdir())
+    assert check_run(str(bench.out)).found.done["measure"] == 1 + len(others)
+    for marker in others:
+        marker.unlink()
+    assert check_run(str(bench.out)).found.done["measure"] == 1
+    there = Output(str(bench.out)).shards()[0].cases
+    assert bench.run(rows).todo[-1] == {"measure": (40 - there, 40)}
+
+
 @pytest.mark.engine
 @BOTH
 def test_what_a_worker_finds_amiss_is_one_line(bench, tmp_path):

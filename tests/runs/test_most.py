@@ -103,6 +103,16 @@ def test_caps_of_tokens_and_of_money(bench, capsys, monkeypatch):
     assert re.search(r"most: 6 of 2\d.\d+ planned \(cost\): the run will stop there", planned)
 
 
+def test_a_plan_says_that_the_price_of_the_hours_reaches_a_cap(bench):
+    hourly = {"executor": "local", "price_per_worker_hour": 3600}
+    given = bench.config(workers=hourly, most={"cost": 1})
+    said = planned_text(given, engines=ScriptedEngines(), throughput=100)
+    (low,) = re.findall(r"from ([\d.]+) USD with a perfect prefix cache", said)
+    assert f"most: 1 of {low} planned (cost): the run will stop there" in said
+    given["most"] = {"cost": float(low) + 1}
+    assert "most:" not in planned_text(given, engines=ScriptedEngines(), throughput=100)
+
+
 def test_what_a_killed_run_has_spent_counts(bench, monkeypatch):
     """All but its last seconds."""
     monkeypatch.setattr(spending, "EVERY", 0.01)

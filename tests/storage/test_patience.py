@@ -1,10 +1,14 @@
 """Storage that does not answer: what is said meanwhile, and what is given up at once."""
 
+import socket
+import time
+
 import pytest
 
 from evaljudge.errors import StorageLost, UserError
 from evaljudge.storage import failures as waiting
 from evaljudge.storage.failures import patiently
+from evaljudge.storage.place import Place
 
 
 def silent() -> None:
@@ -58,6 +62,24 @@ def test_a_worker_knows_that_its_driver_had_answers(monkeypatch, hasty):
     waiting.expect_answers()
     with pytest.raises(StorageLost, match="it could not be used for 0.3 s"):
         patiently("s3://new/run", silent, 0.3)
+
+
+def test_a_store_that_never_speaks_is_given_up_in_seconds(monkeypatch, capsys, patience):
+    """It is a listener here; a server that was stopped does the same."""
+    monkeypatch.setattr(waiting._Known, "said", -waiting.BETWEEN)
+    patience(6)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mute")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mute")
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        begun = time.monotonic()
+        for use in (lambda: Place("s3://mute/a").kind("b"), lambda: Place("s3://mute/a").read("b")):
+            with pytest.raises(StorageLost, match="no answer .*: is the address right"):
+                use()
+    assert time.monotonic() - begun < 2 * 6 + 4
+    said = capsys.readouterr().err
+    assert said.startswith("waiting for s3://mute/a/b: no answer yet (")
+    assert said.endswith("; given up after 6 s\n")
 
 
 @pytest.mark.parametrize("given", ["5 minutes", "", "-1"])

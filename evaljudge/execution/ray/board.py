@@ -7,11 +7,9 @@ and once no order waits, a worker that has nothing else to do gets copies of the
 shard that has killed a worker is not copied.
 
 Two copies may answer differently on a card, so only one of them counts. A worker asks the board
-before it writes the first file of a stage. The first that asks may write, and the other drops its
-work; nobody else may write until the first has told that it committed, or is dead. So the files of
-one stage are one worker's, and a copy of what is left begins with the briefs that are committed.
-A worker that is cut off gets no answer, and so writes nothing. One that Ray has declared dead is
-refused; what it may still write is what it was granted just before it was lost.
+before it writes the first file of a stage; the first that asks may, and nobody else until it has
+told that it committed, or is dead. So the files of one stage are one worker's. A worker that is cut
+off gets no answer, and one that Ray has declared dead is refused: so neither writes.
 
 The driver hands the orders over in pieces, as they run low. If the board is lost, Ray starts
 another, to which the driver hands again what it has not heard of; whoever takes that looks first at
@@ -37,7 +35,7 @@ from typing import Any, NamedTuple
 from evaljudge.errors import finishing
 from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.budget import NOTHING, Amounts, Budget
-from evaljudge.execution.protocol import Event, Receipts, Watch
+from evaljudge.execution.protocol import Event, Watch, tell_receipt
 
 EVERY = 1.0
 """Seconds between two looks at the board."""
@@ -184,10 +182,8 @@ class Board:
         self._beginnings.pop(actor, None)
 
     async def take(self, worker: str, actor: str, node: str, ticket: int) -> Any:
-        """The next order, as soon as there is one; None: the turn is over.
-
-        `ticket`: the same where Ray sends the same call twice; then the same order is given.
-        """
+        """The next order, as soon as there is one; None: the turn is over. `ticket`: the same where
+        Ray sends the same call twice; then the same order is given."""
         self._actors.setdefault(actor, worker)  # a board that was lost knew this, too
         self._nodes[worker] = node
         while not self._is_done and worker not in self._dead:
@@ -319,6 +315,9 @@ class Board:
     def _bury(self, worker: str, *, is_suspect: bool) -> None:
         """`is_suspect`: a shard that it had in hand may be what it died of."""
         self._dead.add(worker)
+        if mine := sorted(self._hands[worker]):
+            died = "died", self._orders[mine[0]].stages[0], mine[0]
+            self._events[died] = *died, len(mine)
         self._nodes.pop(worker, None)
         self._budget.bury(worker)
         for shard in [*self._hands[worker]]:
@@ -351,12 +350,8 @@ class Board:
 
 
 class CountedWorker:
-    """A worker from its first moment on; after a few deaths it refuses its turns.
-
-    Ray starts a worker again as often as its process dies. Deaths while it works are counted by the
-    notes of attempts, those while it imports evaljudge or the module of a judge or a metric, or
-    loads its model, by the board.
-    """
+    """A worker from its first moment on; after a few deaths it refuses its turns. Deaths while it
+    works are counted by the notes of attempts, those while it imports or loads by the board."""
 
     def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
         """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
@@ -384,7 +379,7 @@ class BoardReader:
     ) -> None:
         self.board, self._orders, self._watch = board, iter(orders), watch
         self.budget = budget
-        self._receipts, self._name = Receipts(watch), ""
+        self._name = ""
         self._left = dict[int, Given]()
         """The orders that were handed over and are not done."""
         self._has_all, self._lock, self._over = False, RLock(), Flag()
@@ -427,7 +422,7 @@ class BoardReader:
             _, stages, _ = self._left.get(receipt["shard"], (0, [], ""))
             if receipt["stage"] in stages:  # else it was heard of already
                 stages.remove(receipt["stage"])
-                self._receipts.add(receipt)
+                tell_receipt(self._watch, receipt)
                 if not stages:
                     del self._left[receipt["shard"]]
         if is_another:

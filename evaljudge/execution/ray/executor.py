@@ -57,13 +57,9 @@ class RayExecutor(Executor):
 
     @contextmanager
     def fetching(self, fetch: Callable[[], None], engine_size: int) -> Iterator[None]:
-        """Get the workers' machines and their model while the driver reads the corpus.
-
-        An autoscaler starts machines, and a machine downloads a checkpoint, for minutes. A task
-        that takes what a worker takes has both done before there is a shard to work on, and writes
-        nothing to the run's folder. At the end those without a machine are given up, as the workers
-        themselves now wait for one; the others' machines have workers that need the same files.
-        """
+        """Get the workers' machines and their model, which takes minutes, while the driver reads
+        the corpus, by a task that takes what a worker takes and writes nothing to the run's folder.
+        At the end those without a machine are given up, as the workers now wait for one."""
         import ray
 
         if not ray.is_initialized():
@@ -183,12 +179,9 @@ def _counted(board: Any, worker: type, *arguments: object) -> tuple[Any, ...]:
 def _turns(
     who: str, packed: tuple[Any, ...], workers: int, turns: int, taking: Placement
 ) -> Generator[Ending, None, None]:
-    """How each turn ended; `turns`: that each worker has at a time.
-
-    All workers are asked for at once: those without a machine wait for it, which tells an
-    autoscaler how many to start, and of which labels. A worker that is lost is started again
-    without end, which are Ray Data's own rules: attempts.py says when a shard is given up.
-    """
+    """How each turn ended; `turns`: that each worker has at a time. All workers are asked for at
+    once: those without a machine tell an autoscaler how many to start. A worker that is lost is
+    started again without end: attempts.py says when a shard is given up."""
     import ray
 
     _prepare_ray_data()
@@ -215,12 +208,9 @@ def _turns(
 
 
 def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> None:
-    """Until every order is done. An error is raised when all turns have ended, unless it is to be
-    raised at once.
-
-    A worker that never began ends all turns quickly, and is waited for: a thread of Ray Data's that
-    outlives Ray would end our process without a word.
-    """
+    """Until every order is done. An error is raised when all turns have ended, unless at once. A
+    worker that never began is waited for: a thread of Ray Data's that outlives Ray would end our
+    process without a word."""
     ending: UserError | GivenUp | None = None
     with closing(turns):
         try:
@@ -241,11 +231,8 @@ def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> No
 
 
 def _prepare_ray_data() -> None:
-    """Turn off Ray Data's own bars and notes; ours say what matters to the user.
-
-    Its errors are raised here, too, and it would write their tracebacks besides. It would give up
-    when no turn has ended for half an hour.
-    """
+    """Turn off Ray Data's own bars, notes and tracebacks of errors that are raised here, too; and
+    that it gives up when no turn has ended for half an hour."""
     import ray.data
 
     context = ray.data.DataContext.get_current()

@@ -180,11 +180,8 @@ def _cpus(most_workers: int, placement: Placement, cluster: Cluster) -> float:
 
 
 def _most_workers(placement: Placement, cluster: Cluster) -> float:
-    """How many workers the cluster holds, or could hold.
-
-    Ray does not say which nodes an autoscaler started: those that hold as many workers as the
-    nodes of a group are taken for that group's.
-    """
+    """How many workers the cluster holds, or could hold. Ray does not say which nodes an autoscaler
+    started: those that hold as many workers as a group's are taken for that group's."""
     heads = sum(placement.workers_on(node) for node in cluster.nodes if HEAD in node)
     there = Counter(placement.workers_on(node) for node in cluster.nodes if HEAD not in node)
     could_be = _most_added(placement, cluster)

@@ -34,11 +34,9 @@ _THREADS = ("StreamingExecutor", "iter_threaded")
 
 
 def import_ray() -> None:
-    """To be called before anything else imports Ray; what the user has set stays.
-
-    Ray reads whether it may listen beyond this machine as it is imported. Afterwards the variable
-    is removed, as it would make `ray start --address` fail for all programs that are started here.
-    """
+    """To be called before anything else imports Ray, which then reads whether it may listen beyond
+    this machine; what the user has set stays. Afterwards the variable is removed, as it would make
+    `ray start --address` fail for all programs that are started here."""
     os.environ.update({**_ENVIRONMENT, **os.environ})
     is_own = not os.environ.get("RAY_ADDRESS") and _CLUSTERS not in os.environ
     if is_own:

@@ -68,7 +68,7 @@ class ChecksSettings(Settings):
 
 
 class AdaptiveSettings(Settings):
-    """Ask about the middle reference first, then about those that are still open (adaptive.py)."""
+    """Ask about the middle reference first, then about those that are still open."""
 
     certainty: Annotated[float, Field(gt=0.5, lt=1)] = 0.98
 
@@ -79,7 +79,9 @@ class SyntheticSettings(Settings):
     adaptive: AdaptiveSettings | None = None
     predict: Literal["probabilities", "yes-no", "sampled"] = "probabilities"
     samples: Count = 1000
+    """With `predict: sampled`: how many answers are drawn for each comparison."""
     trials: Count = 5
+    """How often all of these are drawn."""
     swap: Literal["none", "both"] = "none"
     checks: ChecksSettings = ChecksSettings()
     references: str | None = None
