@@ -14,7 +14,6 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
 from evaljudge.report import summary
-from evaljudge.runs.watching import Watcher
 from evaljudge.text import is_selfsame
 from tests.build import case, jsonl, planned_text
 
@@ -118,16 +117,8 @@ def test_a_plan_foresees_what_depends_on_no_reply(config):
     assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
 
 
-class Warned(Watcher):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def warning(self, line: str) -> None:
-        self.lines.append(line)
-
-
 def test_briefs_that_leave_no_room_for_their_reply_are_foreseen(config):
-    """By a plan, and at the start of a run: every brief of `entities` may take 2,048 tokens."""
+    """Every brief of `entities` may take 2,048 tokens."""
     config["judges"] = {"entities": {}}
     said = planned_text(config, engines=Small())
     (line,) = [text for text in said.splitlines() if "prompt too long" in text]
@@ -136,16 +127,6 @@ def test_briefs_that_leave_no_room_for_their_reply_are_foreseen(config):
         "reply of 800 tokens; shorten these texts, lower the judge's max_tokens",
         line,
     )
-    watcher = Warned()
-    evaljudge.run(config, watcher=watcher, engines=Small())
-    (line,) = [text for text in watcher.lines if "prompt too long" in text]
-    start = (
-        "even for the shortest of the first documents: judges.entities (briefs): prompt too long"
-    )
-    assert line.startswith(start)
-    config |= {"judges": {"direct": {}}, "out": f"{config['out']}-2"}
-    evaljudge.run(config, watcher=(watcher := Warned()), engines=Small())
-    assert not [text for text in watcher.lines if "prompt too long" in text]
 
 
 @pytest.mark.long

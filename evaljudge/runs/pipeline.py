@@ -38,7 +38,7 @@ from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.cascade import passed_on
 from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.planning import Plan, longest_ask, make_plan, never_fitting
+from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import Faulty, left_out, until_whole
@@ -283,8 +283,6 @@ class ClaimedJob:
             with self._watching({s: (left[s], n[s]) for s in stages}, spending) as watch:
                 for part, todo in passes:
                     longest = longest_ask(part, output, todo) if todo else 0
-                    for line in never_fitting(part, output, todo) if todo else ():
-                        self.watcher.warning(line)
                     if todo and "judge" in stages and part.is_asked_in_doubt:
                         self._ask_in_doubt(part, output, todo, watch, longest)
                     elif todo:

@@ -150,17 +150,6 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
     return plan.longest.get(part.source.source, 0)
 
 
-def never_fitting(part: Pass, output: Output, todo: Iterable[Shard]) -> list[str]:
-    """What is too long for the model even of the shortest document at hand."""
-    shortest = min(output.cases(next(iter(todo))), key=attrgetter("whole_size"))
-    try:
-        plan = complete(_planned_afresh(part.job, [shortest]))
-    except UserError:  # no tokenizer here: the engine says what does not fit
-        return []
-    start = "even for the shortest of the first documents: "
-    return [f"{start}judges.{line}" for line in plan.foreseen if "prompt too long" in line]
-
-
 @contextmanager
 def _all_briefs(
     job: Job, output: Output, corpus: Corpus, written: "KnownBriefs | None"
