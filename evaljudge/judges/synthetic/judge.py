@@ -36,7 +36,6 @@ from evaljudge.judges.synthetic.equations import (
     doubt,
     level_of_sum,
     ordinal_level,
-    stacked,
     weighted_sum,
 )
 from evaljudge.judges.synthetic.evidence import COMPARE, LADDER, YES_NO, answers_of, compared_texts
@@ -248,7 +247,8 @@ class Synthetic(Judge):
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        texts = stacked([[(rating, UNDECIDED) for rating in self._comparing.ratings]])
+        levels = [{"rating": rating, "p": UNDECIDED} for rating in self._comparing.ratings]
+        texts = compared_texts([levels])
         return {scorer: float(read(texts)[0]) for scorer, read in self._readings.items()}
 
     @property
@@ -306,4 +306,6 @@ class Synthetic(Judge):
             counts = level["draws"][str(size)][trial]
             return {name: n / size for name, n in zip(names, counts, strict=True)}
 
-        return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
+        return compared_texts(
+            [[{"rating": level["rating"], "p": shares(level)} for level in text] for text in texts]
+        )
