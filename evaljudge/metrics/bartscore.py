@@ -48,7 +48,7 @@ Pair = tuple[str, str]
 
 
 class BartScoreSettings(ReferenceSettings, ModelSettings):
-    kind_of_model = "an encoder–decoder"
+    kinds = {"model": "an encoder–decoder"}
     part: Direction = "f"
     most_tokens: Annotated[int, Field(ge=8)] = 1024
     batch: Annotated[int, Field(gt=0)] = 4

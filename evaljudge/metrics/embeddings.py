@@ -41,22 +41,24 @@ _OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 class ModelSettings(Settings):
     """The settings of a metric that reads texts with its own model, which the user names."""
 
-    kind_of_model: ClassVar[str]
+    kinds: ClassVar[Mapping[str, str]]
+    """What its settings name that name a model."""
     model: Annotated[str, Field(validate_default=True)] = ""
     revision: str | None = None
     allow: Sequence[Literal["pickle"]] = ()
 
-    @field_validator("model")
+    @field_validator("model", "acceptability", check_fields=False)
     @classmethod
     def _is_named(cls, model: str, about: Any) -> str:
         if not model or "://" in model:
-            given = f"`{{{about.context.rpartition('.')[2]}: {{model: NAME}}}}`"
-            raise ValueError(f"name {cls.kind_of_model}, by its hub name or its folder: {given}")
+            kind, metric = cls.kinds[about.field_name], about.context.rpartition(".")[2]
+            given = f"`{{{metric}: {{{about.field_name}: NAME}}}}`"
+            raise ValueError(f"name {kind}, by its hub name or its folder: {given}")
         return model
 
 
 class LayerSettings(ModelSettings):
-    kind_of_model = "an encoder"
+    kinds = {"model": "an encoder"}
     layer: int | None = None
     batch: Annotated[int, Field(gt=0)] = 32
 

@@ -36,7 +36,7 @@ from statistics import fmean
 from string import punctuation
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError, naming
@@ -68,16 +68,12 @@ CHANGES = (
 
 
 class GruenSettings(ModelSettings):
-    kind_of_model = "a masked language model"
+    kinds = {
+        "model": "a masked language model",
+        "acceptability": "a classifier trained on CoLA",
+    }
     acceptability: Annotated[str, Field(validate_default=True)] = ""
     batch: Annotated[int, Field(gt=0)] = 32
-
-    @field_validator("acceptability")
-    @classmethod
-    def _is_a_classifier(cls, model: str) -> str:
-        if not model or "://" in model:
-            raise ValueError("name a classifier trained on CoLA, by its hub name or its folder")
-        return model
 
 
 def gruen(name: str, given: Mapping[str, Any]) -> "Gruen":
