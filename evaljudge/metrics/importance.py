@@ -136,8 +136,7 @@ class Importance:
             return identity_of(ModelSource(str(self.settings.model), self.settings.revision))
 
     def learnt(self, documents: Iterable[Document]) -> Self:
-        sources = (self._read(document.source) for document in documents)
-        return replace(self, tokenizer=self._learnt(sources))
+        return replace(self, tokenizer=self._learnt(self._read(d.source) for d in documents))
 
     def counted(self, documents: Iterable[Document]) -> Frequencies:
         sources = (document.source for document in documents)

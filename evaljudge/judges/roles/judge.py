@@ -158,7 +158,11 @@ class Roles(Judge):
         if isinstance(reference, Failed):
             reason = reference.reason
             return Judged([self._unscored(document, c, reason) for c in case.candidates])
-        reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
+        reasons = {
+            c.system: reason_unscorable(document, c)
+            or (IS_THE_REFERENCE if is_selfsame(c.text, reference) else "")
+            for c in case.candidates
+        }
         readable = [c for c in case.candidates if not reasons[c.system]]
         voters, dropped, notes = await self._voters(briefs, model)
         polled = await self._polling.ask(
@@ -218,12 +222,6 @@ class Roles(Judge):
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         return partial(SumCollector, counted, partial(report, self.name, tuple(self.scorers)))
-
-
-def _reason_not_asked(document: Document, candidate: Candidate, reference: str) -> str:
-    """Why no role is asked about the candidate; empty where they are."""
-    itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
-    return reason_unscorable(document, candidate) or itself
 
 
 # the equations of the paper, and other scores from the same poll
