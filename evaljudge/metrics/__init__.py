@@ -25,8 +25,6 @@ __path__ = folders("metrics")  # one that the environment names is a part of thi
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""
 GivenMetrics = str | Sequence[str] | MetricsSpec
-
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 

@@ -100,7 +100,6 @@ def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
 
 @cache
 def opened_pair(folder: str, unpickles: bool = False) -> "EncoderDecoder":
-    """Loaded once per process."""
     kind = "AutoModelForSeq2SeqLM"
     return EncoderDecoder(*pretrained(kind, folder, unpickles, local_files_only=True))
 

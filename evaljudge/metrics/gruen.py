@@ -224,7 +224,6 @@ def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
 
 @cache
 def opened(key: str, folder: str, unpickles: bool) -> Reader:
-    """Loaded once per process."""
     how = {"is_whole": True, "local_files_only": True}
     if key == "model":
         hf, model = pretrained("AutoModelForMaskedLM", folder, unpickles, **how)

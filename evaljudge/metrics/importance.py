@@ -13,11 +13,9 @@ So rank 1 is the most important, and n-grams of equal importance share the worst
 order of the text breaks no ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
 tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
 
-`refined` adds what only the authors' released code does: an n-gram's importance is divided by 10
-unless it is the largest among its neighbours (two before, one after, in the order in which the
-n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each time that
-one of its tokens was seen before. That code also drops stop words; `drop_stop_words` drops those of
-scikit-learn's list, which is another one.
+`refined` adds what only the authors' released code does: `salient`, then `novel` (tokens.py). That
+code also drops stop words; `drop_stop_words` drops those of scikit-learn's list, which is another
+one.
 
 Any script works; a character that the tokenizer's sample lacks matches nothing.
 """

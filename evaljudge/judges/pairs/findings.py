@@ -31,7 +31,6 @@ from evaljudge.settings import yaml_beside
 TITLE = "Texts compared with each other"
 OWN_WORDS = "the template's own"
 NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
-"""Our sentences under the tables."""
 COUNTS = ("documents", "texts", "comparisons", "squares", "questions", "both", "flipped", "against")
 
 

@@ -1,10 +1,8 @@
 """Role-players that vote: is the candidate better than a reference, in whose eyes, and why.
 
-After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). The
-README says what is asked and how it is scored. Readers are invented for each document (briefs.py)
-and clustered with the task's static roles (clusters.py); all of them vote (polling.py), against a
-reference. A candidate that is the reference itself is not voted on. What the votes come to is at
-the end of this file.
+After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). Readers
+are invented for each document (briefs.py) and clustered with the task's static roles (clusters.py);
+all of them vote (polling.py). What the votes come to is at the end of this file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
