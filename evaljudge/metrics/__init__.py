@@ -63,7 +63,6 @@ def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
 
 
 def check_name(name: str, where: str) -> None:
-    """The name of a scorer in a configuration."""
     if not _NAME.fullmatch(name):
         raise UserError(f"{where} a name may hold letters, digits, `_`, `.`, `@` and `-`")
     if name == HUMAN:

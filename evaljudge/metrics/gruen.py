@@ -55,11 +55,8 @@ from evaljudge.settings import read_settings
 NO_SENTENCE = Unscored("no sentence of two words")
 MISSING = "focus, and structure and coherence"
 READ_FOR_PERPLEXITY, READ_FOR_ACCEPTABILITY = 512, 128
-CLASSES = 2
 ALIKE, EDITED, PENALTY, WAYS = 0.8, 0.6, 0.1, 4
 FEWEST_WORDS = 5
-_NOT_MASKED = -100
-"""What torch's cross entropy leaves out."""
 CHANGES = (
     *(("\n\n", ". "), ("\n", ". "), ("..", ".")),
     *((".", ". "), (". . ", ". "), (".  . ", ". ")),
@@ -137,7 +134,6 @@ def grammaticality(perplexity: float, acceptability: float) -> float:
 
 
 def ways_alike(a: str, b: str) -> int:
-    """The number of the four ways in which two sentences are alike."""
     if a in b or b in a:
         return WAYS
     words, others = a.split(), b.split()
@@ -217,7 +213,7 @@ def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
     """Each sentence's perplexity: of its tokens, with the marks around it, given all of them."""
     from torch.nn.functional import cross_entropy
 
-    labels = ids.masked_fill(mask == 0, _NOT_MASKED)
+    labels = ids.masked_fill(mask == 0, -100)  # what cross entropy leaves out
     losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none")
     return (losses.sum(dim=1) / mask.sum(dim=1)).exp()
 
@@ -230,7 +226,7 @@ def opened(key: str, folder: str, unpickles: bool) -> Reader:
         return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
     kind = "AutoModelForSequenceClassification"
     hf, model = pretrained(kind, folder, unpickles, **how)
-    if model.config.num_labels != CLASSES:
+    if model.config.num_labels != 2:
         raise UserError(f"{folder} has {model.config.num_labels} classes, not 2 as those of CoLA")
     return Reader(hf, model, READ_FOR_ACCEPTABILITY, lambda logits, ids, mask: logits[:, 1])
 

@@ -199,7 +199,6 @@ class Importance:
         )
 
     def _weights(self, overlap: Overlap) -> Floats:
-        """What each distinct n-gram of the source weighs."""
         w = self._importances(overlap)
         if self.settings.refined and w.size:
             w = novel(salient(w, overlap.first), overlap.first, overlap.members)

@@ -218,7 +218,6 @@ class Synthetic(Judge):
     def _level(
         self, rating: float, here: Replies, there: Replies | None = None
     ) -> dict[str, Any] | Failed:
-        """One comparison's evidence."""
         usual = whole(here)
         if isinstance(usual, Failed):
             return usual
