@@ -36,11 +36,9 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
-    libraries,
     measured,
 )
 from evaljudge.records import Case
-from evaljudge.settings import read_settings
 
 Direction = Literal["f", "precision", "recall"]
 Pair = tuple[str, str]
@@ -85,12 +83,6 @@ class BartScore(OverModel):
             return fmean(logprobs[pair] for pair in pairs_of(self.settings.part, text, other))
 
         return value
-
-
-def bartscore(name: str, given: Mapping[str, Any]) -> BartScore:
-    where = f"metrics.{name}"
-    settings = read_settings(BartScoreSettings, given, where)
-    return BartScore(name, settings, libraries(where, "transformers", "torch"))
 
 
 def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
@@ -153,7 +145,7 @@ class EncoderDecoder:
 
 METRICS = {
     "bartscore": KnownMetric(
-        bartscore,
+        partial(BartScore.made, BartScoreSettings),
         "How probable an encoder–decoder finds the text after the other, and the other after it.",
         "a reference, or `against: source`; an encoder–decoder (`model`) on this "
         "machine, and the extra `embeddings`",

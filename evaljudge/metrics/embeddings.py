@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator
 
@@ -24,10 +24,11 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
+    libraries,
     measured,
 )
 from evaljudge.records import Case
-from evaljudge.settings import Settings
+from evaljudge.settings import Settings, read_settings
 
 NEEDS_ENCODER = "a reference, or `against: source`; an encoder (`model`) and the extra `embeddings`"
 NO_TOKENS = Unscored("no tokens")
@@ -75,6 +76,12 @@ class OverModel:
     name: str
     settings: ModelSettings
     library: str
+
+    @classmethod
+    def made(cls, kind: type[ModelSettings], name: str, given: Mapping[str, Any]) -> Self:
+        where = f"metrics.{name}"
+        settings = read_settings(kind, given, where)
+        return cls(name, settings, libraries(where, "transformers", "torch"))
 
     @property
     def facts(self) -> Mapping[str, Any]:

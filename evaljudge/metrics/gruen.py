@@ -29,7 +29,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import exp
 from statistics import fmean
@@ -47,10 +47,9 @@ from evaljudge.metrics.embeddings import (
     identified_here,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
-from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty, libraries
+from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
-from evaljudge.settings import read_settings
 
 NO_SENTENCE = Unscored("no sentence of two words")
 MISSING = "focus, and structure and coherence"
@@ -71,12 +70,6 @@ class GruenSettings(ModelSettings):
     }
     acceptability: Annotated[str, Field(validate_default=True)] = ""
     batch: Annotated[int, Field(gt=0)] = 32
-
-
-def gruen(name: str, given: Mapping[str, Any]) -> "Gruen":
-    where = f"metrics.{name}"
-    settings = read_settings(GruenSettings, given, where)
-    return Gruen(name, settings, libraries(where, "transformers", "torch"))
 
 
 @dataclass(frozen=True)
@@ -233,7 +226,7 @@ def opened(key: str, folder: str, unpickles: bool) -> Reader:
 
 METRICS = {
     "gruen2of4": KnownMetric(
-        gruen,
+        partial(Gruen.made, GruenSettings),
         "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
         "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
         "this machine, and the extra `embeddings`",
