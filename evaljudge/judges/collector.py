@@ -22,8 +22,6 @@ from evaljudge.sections import Section, merged
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    """What a run asks of a judge's collector."""
-
     resamples: int = 1000
     """For each interval."""
     seed: int = 0

@@ -3,12 +3,9 @@
 All plug-ins are imported whenever a configuration is read, so they import nothing heavy: a judge's
 class is imported only when it is called, inside a function or by `made_by`.
 
-A judge that is registered nowhere is named by its class' import path (`imported`):
-
-    judges: {brevity: {judge: "my_judges:Brevity"}}
-
-Python must find the module by itself: no folder is added to those that it searches. So a
-configuration from elsewhere can name code that this installation has, and can bring none along.
+A judge that is registered nowhere is named by its class' import path (`imported`). Python must find
+the module by itself: no folder is added to those that it searches. So a configuration from
+elsewhere can name code that this installation has, and can bring none along.
 """
 
 import hashlib

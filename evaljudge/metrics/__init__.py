@@ -25,8 +25,6 @@ __path__ = folders("metrics")  # one that the environment names is a part of thi
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""
 GivenMetrics = str | Sequence[str] | MetricsSpec
-
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 
@@ -65,7 +63,6 @@ def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
 
 
 def check_name(name: str, where: str) -> None:
-    """The name of a scorer in a configuration."""
     if not _NAME.fullmatch(name):
         raise UserError(f"{where} a name may hold letters, digits, `_`, `.`, `@` and `-`")
     if name == HUMAN:

@@ -36,11 +36,9 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
-    libraries,
     measured,
 )
 from evaljudge.records import Case
-from evaljudge.settings import read_settings
 
 Direction = Literal["f", "precision", "recall"]
 Pair = tuple[str, str]
@@ -48,7 +46,7 @@ Pair = tuple[str, str]
 
 
 class BartScoreSettings(ReferenceSettings, ModelSettings):
-    kind_of_model = "an encoder–decoder"
+    kinds = {"model": "an encoder–decoder"}
     part: Direction = "f"
     most_tokens: Annotated[int, Field(ge=8)] = 1024
     batch: Annotated[int, Field(gt=0)] = 4
@@ -87,12 +85,6 @@ class BartScore(OverModel):
         return value
 
 
-def bartscore(name: str, given: Mapping[str, Any]) -> BartScore:
-    where = f"metrics.{name}"
-    settings = read_settings(BartScoreSettings, given, where)
-    return BartScore(name, settings, libraries(where, "transformers", "torch"))
-
-
 def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
     pairs = {"precision": [(other, text)], "recall": [(text, other)]}
     return pairs.get(part) or [*pairs["precision"], *pairs["recall"]]
@@ -100,7 +92,6 @@ def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
 
 @cache
 def opened_pair(folder: str, unpickles: bool = False) -> "EncoderDecoder":
-    """Loaded once per process."""
     kind = "AutoModelForSeq2SeqLM"
     return EncoderDecoder(*pretrained(kind, folder, unpickles, local_files_only=True))
 
@@ -154,7 +145,7 @@ class EncoderDecoder:
 
 METRICS = {
     "bartscore": KnownMetric(
-        bartscore,
+        partial(BartScore.made, BartScoreSettings),
         "How probable an encoder–decoder finds the text after the other, and the other after it.",
         "a reference, or `against: source`; an encoder–decoder (`model`) on this "
         "machine, and the extra `embeddings`",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator
 
@@ -24,10 +24,11 @@ from evaljudge.metrics.protocol import (
     Value,
     compared_with,
     is_empty,
+    libraries,
     measured,
 )
 from evaljudge.records import Case
-from evaljudge.settings import Settings
+from evaljudge.settings import Settings, read_settings
 
 NEEDS_ENCODER = "a reference, or `against: source`; an encoder (`model`) and the extra `embeddings`"
 NO_TOKENS = Unscored("no tokens")
@@ -41,22 +42,24 @@ _OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 class ModelSettings(Settings):
     """The settings of a metric that reads texts with its own model, which the user names."""
 
-    kind_of_model: ClassVar[str]
+    kinds: ClassVar[Mapping[str, str]]
+    """What its settings name that name a model."""
     model: Annotated[str, Field(validate_default=True)] = ""
     revision: str | None = None
     allow: Sequence[Literal["pickle"]] = ()
 
-    @field_validator("model")
+    @field_validator("model", "acceptability", check_fields=False)
     @classmethod
     def _is_named(cls, model: str, about: Any) -> str:
         if not model or "://" in model:
-            given = f"`{{{about.context.rpartition('.')[2]}: {{model: NAME}}}}`"
-            raise ValueError(f"name {cls.kind_of_model}, by its hub name or its folder: {given}")
+            kind, metric = cls.kinds[about.field_name], about.context.rpartition(".")[2]
+            given = f"`{{{metric}: {{{about.field_name}: NAME}}}}`"
+            raise ValueError(f"name {kind}, by its hub name or its folder: {given}")
         return model
 
 
 class LayerSettings(ModelSettings):
-    kind_of_model = "an encoder"
+    kinds = {"model": "an encoder"}
     layer: int | None = None
     batch: Annotated[int, Field(gt=0)] = 32
 
@@ -73,6 +76,12 @@ class OverModel:
     name: str
     settings: ModelSettings
     library: str
+
+    @classmethod
+    def made(cls, kind: type[ModelSettings], name: str, given: Mapping[str, Any]) -> Self:
+        where = f"metrics.{name}"
+        settings = read_settings(kind, given, where)
+        return cls(name, settings, libraries(where, "transformers", "torch"))
 
     @property
     def facts(self) -> Mapping[str, Any]:

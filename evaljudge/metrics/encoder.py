@@ -79,7 +79,6 @@ class Windows:
 
 @cache
 def opened(source: str, revision: str | None, unpickles: bool = False) -> "TokenEncoder":
-    """Loaded once per process."""
     hf, model = pretrained("AutoModel", source, unpickles, revision=revision or "main")
     return TokenEncoder(hf, model.get_encoder() if model.config.is_encoder_decoder else model)
 

@@ -51,7 +51,7 @@ NO_COMMON_WORD = Unscored("no word in common with the source")
 
 
 class EstimeSettings(LayerSettings):
-    kind_of_model = "a masked language model"
+    kinds = {"model": "a masked language model"}
     layer: int = 21
     part: Literal["alarms", "all", "soft"] = "alarms"
 

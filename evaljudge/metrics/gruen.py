@@ -29,14 +29,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import combinations
 from math import exp
 from statistics import fmean
 from string import punctuation
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError, naming
@@ -47,19 +47,15 @@ from evaljudge.metrics.embeddings import (
     identified_here,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
-from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty, libraries
+from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
-from evaljudge.settings import read_settings
 
 NO_SENTENCE = Unscored("no sentence of two words")
 MISSING = "focus, and structure and coherence"
 READ_FOR_PERPLEXITY, READ_FOR_ACCEPTABILITY = 512, 128
-CLASSES = 2
 ALIKE, EDITED, PENALTY, WAYS = 0.8, 0.6, 0.1, 4
 FEWEST_WORDS = 5
-_NOT_MASKED = -100
-"""What torch's cross entropy leaves out."""
 CHANGES = (
     *(("\n\n", ". "), ("\n", ". "), ("..", ".")),
     *((".", ". "), (". . ", ". "), (".  . ", ". ")),
@@ -68,22 +64,12 @@ CHANGES = (
 
 
 class GruenSettings(ModelSettings):
-    kind_of_model = "a masked language model"
+    kinds = {
+        "model": "a masked language model",
+        "acceptability": "a classifier trained on CoLA",
+    }
     acceptability: Annotated[str, Field(validate_default=True)] = ""
     batch: Annotated[int, Field(gt=0)] = 32
-
-    @field_validator("acceptability")
-    @classmethod
-    def _is_a_classifier(cls, model: str) -> str:
-        if not model or "://" in model:
-            raise ValueError("name a classifier trained on CoLA, by its hub name or its folder")
-        return model
-
-
-def gruen(name: str, given: Mapping[str, Any]) -> "Gruen":
-    where = f"metrics.{name}"
-    settings = read_settings(GruenSettings, given, where)
-    return Gruen(name, settings, libraries(where, "transformers", "torch"))
 
 
 @dataclass(frozen=True)
@@ -141,7 +127,6 @@ def grammaticality(perplexity: float, acceptability: float) -> float:
 
 
 def ways_alike(a: str, b: str) -> int:
-    """The number of the four ways in which two sentences are alike."""
     if a in b or b in a:
         return WAYS
     words, others = a.split(), b.split()
@@ -221,28 +206,27 @@ def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
     """Each sentence's perplexity: of its tokens, with the marks around it, given all of them."""
     from torch.nn.functional import cross_entropy
 
-    labels = ids.masked_fill(mask == 0, _NOT_MASKED)
+    labels = ids.masked_fill(mask == 0, -100)  # what cross entropy leaves out
     losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none")
     return (losses.sum(dim=1) / mask.sum(dim=1)).exp()
 
 
 @cache
 def opened(key: str, folder: str, unpickles: bool) -> Reader:
-    """Loaded once per process."""
     how = {"is_whole": True, "local_files_only": True}
     if key == "model":
         hf, model = pretrained("AutoModelForMaskedLM", folder, unpickles, **how)
         return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
     kind = "AutoModelForSequenceClassification"
     hf, model = pretrained(kind, folder, unpickles, **how)
-    if model.config.num_labels != CLASSES:
+    if model.config.num_labels != 2:
         raise UserError(f"{folder} has {model.config.num_labels} classes, not 2 as those of CoLA")
     return Reader(hf, model, READ_FOR_ACCEPTABILITY, lambda logits, ids, mask: logits[:, 1])
 
 
 METRICS = {
     "gruen2of4": KnownMetric(
-        gruen,
+        partial(Gruen.made, GruenSettings),
         "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
         "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
         "this machine, and the extra `embeddings`",

@@ -13,11 +13,9 @@ So rank 1 is the most important, and n-grams of equal importance share the worst
 order of the text breaks no ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
 tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
 
-`refined` adds what only the authors' released code does: an n-gram's importance is divided by 10
-unless it is the largest among its neighbours (two before, one after, in the order in which the
-n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each time that
-one of its tokens was seen before. That code also drops stop words; `drop_stop_words` drops those of
-scikit-learn's list, which is another one.
+`refined` adds what only the authors' released code does: `salient`, then `novel` (tokens.py). That
+code also drops stop words; `drop_stop_words` drops those of scikit-learn's list, which is another
+one.
 
 Any script works; a character that the tokenizer's sample lacks matches nothing.
 """
@@ -136,8 +134,7 @@ class Importance:
             return identity_of(ModelSource(str(self.settings.model), self.settings.revision))
 
     def learnt(self, documents: Iterable[Document]) -> Self:
-        sources = (self._read(document.source) for document in documents)
-        return replace(self, tokenizer=self._learnt(sources))
+        return replace(self, tokenizer=self._learnt(self._read(d.source) for d in documents))
 
     def counted(self, documents: Iterable[Document]) -> Frequencies:
         sources = (document.source for document in documents)
@@ -202,7 +199,6 @@ class Importance:
         )
 
     def _weights(self, overlap: Overlap) -> Floats:
-        """What each distinct n-gram of the source weighs."""
         w = self._importances(overlap)
         if self.settings.refined and w.size:
             w = novel(salient(w, overlap.first), overlap.first, overlap.members)

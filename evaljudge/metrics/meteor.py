@@ -5,17 +5,15 @@
     reference "the cat sat on the mat"   text "the cat was sat on the mat"
       ->  6 words in 2 chunks: F 0.984, penalty 0.019, value 0.965
 
-Words of the text are aligned with words of the other, in stages: equal words; then equal Porter
-stems; then words that are lemmas of a synset of the text's word (docs/metrics.md says how nltk does
-it). A chunk is a longest run of aligned words that follow each other in both texts. With m aligned
-words:
+docs/metrics.md says how nltk aligns the words. A chunk is a longest run of aligned words that
+follow each other in both texts. With m aligned words:
 
     P = m / words of the text            R = m / words of the other
     F = P R / (alpha P + (1 - alpha) R)  penalty = gamma (chunks / m)^beta
     value = F (1 - penalty)
 
 alpha 0.9, beta 3 and gamma 0.5 make the paper's own F = 10 P R / (R + 9 P) and 0.5 (chunks / m)^3.
-Words are those of ROUGE (see lexical.py), so punctuation is no word.
+Words are those of ROUGE (lexical.py).
 """
 
 import hashlib

@@ -15,7 +15,6 @@ the seed and the document's name alone, not on the order of a corpus.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from heapq import nsmallest
 from itertools import cycle
 from random import Random
@@ -63,20 +62,13 @@ class Attack:
     written: Sequence[str] = ("plain",)
 
 
-@dataclass(frozen=True, slots=True)
-class Planted:
-    attacks: Sequence[Attack]
-    control: Sequence[str]
-
-
 def control_of(kind: str) -> str:
     return f"{kind}: control"
 
 
-@cache
-def planted() -> Planted:
-    kinds = yaml_beside(__file__, "injection.yaml")
-    return Planted([Attack(name, **row) for name, row in kinds["kinds"].items()], kinds["control"])
+_PLANTED = yaml_beside(__file__, "injection.yaml")
+ATTACKS = [Attack(name, **row) for name, row in _PLANTED["kinds"].items()]
+CONTROL: Sequence[str] = _PLANTED["control"]
 
 
 def sampled_of(job: Job, documents: int, seed: int) -> list[Case]:
@@ -105,7 +97,7 @@ def with_planted(case: Case, words: Mapping[str, str], seed: int) -> Case:
     (clean,) = case.candidates
     variants = [
         Candidate(name, text)
-        for attack in planted().attacks
+        for attack in ATTACKS
         for name, text in _variants(clean.text, attack, words, _stream(seed, case, attack.name))
     ]
     return replace(case, candidates=(Candidate(CLEAN, clean.text), *variants))
@@ -125,7 +117,7 @@ def _variants(
 def filler(length: int) -> str:
     """About so many characters of sentences that say nothing of the document: whole ones, as a
     fragment would be bad writing, and those again if they are too few."""
-    further = cycle(planted().control)
+    further = cycle(CONTROL)
     text, sentence = next(further), next(further)
     while len(text) + len(sentence) / 2 < length:
         text, sentence = f"{text} {sentence}", next(further)
@@ -287,7 +279,7 @@ def _rows(
     """The rows of one scorer, all axes and kinds of attack; each p is adjusted for their number."""
     moved, less_control = dict[At, Floats](), dict[At, Floats]()
     for axis, by_twin in by_axis.items():
-        for kind in (attack.name for attack in planted().attacks):
+        for kind in (attack.name for attack in ATTACKS):
             three = np.array([by_twin[name] for name in (CLEAN, kind, control_of(kind))])
             three[:, ~np.isfinite(three).all(axis=0)] = np.nan
             clean, attacked, control = three

@@ -2,11 +2,6 @@
 
 {"doc_id": "d1", "axis": "fluency", "first": "A", "second": "B", "winner": "B"}
 {"doc_id": "d1", "axis": "fluency", "first": "B", "second": "A", "winner": "tie"}
-
-In a pair asked in both orders, the same candidate should win twice. Where the same position won
-twice, the position decided; without a preference it is the first as often as the second. The exact
-p of this takes pairs for independent, which those of one document are not: where the interval,
-which resamples documents, holds 1/2, believe the interval.
 """
 
 from collections import defaultdict

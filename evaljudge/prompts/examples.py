@@ -37,7 +37,6 @@ class Examples(Settings):
     """By axis, for the documents of each fold; a run fills it in once, when it is begun."""
 
     def before(self, prompt: Prompt, document: Document, axis: Axis, pack: Pack) -> Prompt:
-        """The prompt with its fold's examples before it."""
         shown = self.chosen[axis.name][fold_of(document)]
         markers = pack.markers_of(prompt.template)
         columns = zip(*((s, t, f"{rating:.4g}") for s, t, rating in shown), strict=True)

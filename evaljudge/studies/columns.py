@@ -115,7 +115,6 @@ class Columns:
         return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
-        """The comparison with ratings; None where there are none."""
         if not self._ratings or not wanted:
             return None
         return self._averaged(wanted, self._human(wanted), how)

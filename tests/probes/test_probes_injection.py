@@ -15,12 +15,12 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.probes.injection import (
+    ATTACKS,
     CLEAN,
     PLACES,
     InjectionRow,
     control_of,
     injection,
-    planted,
     sampled,
     with_planted,
 )
@@ -31,7 +31,7 @@ from evaljudge.records import Candidate, Case, Document
 
 DOCUMENTS = 12
 WORDS = {"target": "summary", "closing": "</article></target>"}
-KINDS = [kind.name for kind in planted().attacks]
+KINDS = [kind.name for kind in ATTACKS]
 Chooses = Callable[[Prompt, Options], Mapping[str, float]]
 
 

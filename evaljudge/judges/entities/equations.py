@@ -54,8 +54,6 @@ OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
     "readability": ("yes", "no"),  # whether a sentence has an issue of a kind
 }
 KINDS: tuple[Kind, ...] = ("flow", "language", "grammar", "spelling")
-COHERENCE: tuple[Kind, ...] = ("flow",)
-FLUENCY: tuple[Kind, ...] = ("grammar", "spelling")
 SHARES = {
     "completeness": "The share of the expected entities that the text has",
     "correctness": "The share of the text's entities that are correct",
@@ -199,8 +197,8 @@ def shares_of(verdict: Verdict, decide: Decide, consistent: str = "consistency")
     on_axes = {
         "consistency": shares[consistent],
         "relevance": relevance(rubric, placed),
-        "coherence": readability(sentences, decide, COHERENCE),
-        "fluency": readability(sentences, decide, FLUENCY),
+        "coherence": readability(sentences, decide, ["flow"]),
+        "fluency": readability(sentences, decide, ["grammar", "spelling"]),
     }
     return {(share, ANY_AXIS): value for share, value in shares.items()} | {
         ("", axis): scaled(value) for axis, value in on_axes.items()

@@ -4,10 +4,6 @@
 | -------- | ------------ | -------: | ----: | --------: | ----: | ---------: | ------: | ---: |
 | entities | completeness |    1,760 | 61.2% |     12.4% | 21.7% |       4.5% |       – |    3 |
 
-| judge    | aspect       | Cohen's kappa        |  same |   n | no verdict | no entity | blank |
-| -------- | ------------ | -------------------: | ----: | --: | ---------: | --------: | ----: |
-| entities | completeness | 0.612 [0.553, 0.664] | 81.0% | 300 |          2 |         0 |    14 |
-
 Where a run was extended, a document that got new candidates is in two shards, and counts twice.
 """
 
@@ -28,7 +24,6 @@ from evaljudge.sections.figures import NONE, bracketed, percent, ratio
 from evaljudge.settings import yaml_beside
 
 NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
-"""Our sentences under the tables."""
 ANSWERS: tuple[Answer, ...] = ("yes", "partially", "no", "contradict", "unknown")
 RULES: tuple[Rule, ...] = ("majority", "exception", "divided")
 
@@ -45,8 +40,6 @@ class AspectRow:
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """What one judge of entities found in the whole run."""
-
     judge: str
     candidates: int
     entities: Sizes  # per candidate, where they could be extracted

@@ -35,8 +35,6 @@ MODELLED_SHARES = ("completeness", "correctness")
 MODELLED_AXES = ("consistency", "relevance")
 """The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
-CONSISTENCY = {"equation-3": "consistency", "supported": "supported"}
-"""The share that gives the score on the axis consistency."""
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -202,7 +200,8 @@ class Entities(Judge):
         return partial(SumCollector, partial(counted, labels), reported)
 
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
-        consistent = CONSISTENCY[self._settings.consistency]
+        is_paper = self._settings.consistency == "equation-3"
+        consistent = "consistency" if is_paper else "supported"
         voted, weighed = (
             equations.shares_of(verdict, decide, consistent) for decide in (majority, modelled)
         )

@@ -25,7 +25,6 @@ Policy:
   order comes to the same.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -115,10 +114,7 @@ class ByModel:
 
     @property
     def learnt(self) -> dict[str, Any]:
-        """Plain JSON."""
-        listed = {aspect: asdict(model) for aspect, model in self.models.items()}
-        plain: dict[str, Any] = json.loads(json.dumps(listed))
-        return plain
+        return {aspect: asdict(model) for aspect, model in self.models.items()}
 
     def decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
         fitted = self.models.get(aspect)

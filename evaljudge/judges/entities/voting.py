@@ -9,9 +9,6 @@ A prompt's vote on an entity or sentence, with its probabilities or its reason:
     presence, "The bridge closed"    {"answer": "yes", "p": {"yes": .8, …}, "mass": .97}
     `reasoning: true`                {"answer": "partially", "reason": "It names no bridge. …"}
     no reply that can be read        {"failed": "the reply was cut at its token limit"}
-
-By default every question is a choice of its own. `batch: 8` asks about eight entities at once;
-these replies, and all with reasoning, are written under a schema and have no probabilities.
 """
 
 from asyncio import gather

@@ -1,16 +1,13 @@
 """G-Eval: steps of evaluation written once for an axis, then the model's distribution of ratings.
 
-After Liu et al. 2023, as the baseline of "Direct-Scoring NLG Evaluators Can Use Pairwise
-Comparisons Too". For `fluency`, given its phrase and description alone, the writer replies
+After Liu et al. 2023. For `fluency`, given its phrase and description alone, the writer replies
 
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
-and each candidate is rated by these steps, which gives p(1) … p(5):
+and each candidate is rated by these steps (shared/steps.py), which gives p(1) … p(5):
 
     .05 .10 .20 .40 .25        `geval`: Σ p(r)·r = 3.70
     four draws: 4 5 4 3        `geval.sampled`: their mean, 4.00 (with `samples: 4`)
-
-The steps are written and shown by shared/steps.py.
 """
 
 from collections import Counter

@@ -1,8 +1,7 @@
 """Grounded: whether each sentence of the text is supported by the source, by a fact-checking model.
 
-After SummaC (Laban et al. 2022) and MiniCheck (Tang et al. 2024). The source is cut into windows of
-whole sentences. A classifier of pairs (natural language inference, fact checking) reads each window
-with each sentence of the text (`rate`), and a sentence is as supported as by the best window:
+After SummaC (Laban et al. 2022) and MiniCheck (Tang et al. 2024). A classifier of pairs reads each
+window of the source with each sentence of the text (`rate`):
 
     P(supported)           "The river rose."    "Nobody was hurt."
     window 1                     0.98                 0.05

@@ -55,8 +55,6 @@ from evaljudge.prompts import Task
 from evaljudge.records import Axis, Candidate, Case, Document
 
 TEMPLATE = "pairs.compare"
-
-
 FIRST_OR_SECOND, BETTER_OR_WORSE = ("First", "Second"), ("Worse", "Better", "Similar")
 """The words for: the first text is better, the second one is, neither."""
 

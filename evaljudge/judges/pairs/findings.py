@@ -29,9 +29,7 @@ from evaljudge.sections.figures import NONE, percent, ratio
 from evaljudge.settings import yaml_beside
 
 TITLE = "Texts compared with each other"
-OWN_WORDS = "the template's own"
 NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
-"""Our sentences under the tables."""
 COUNTS = ("documents", "texts", "comparisons", "squares", "questions", "both", "flipped", "against")
 
 
@@ -151,7 +149,7 @@ def section(every: Sequence[PairsRow]) -> Section:
         tried = table(
             "Instructions that were tried", every, "judge", "axis",
             ("instruction", lambda row: f"{row.instruction}{' (kept)' if row.kept else ''}"),
-            ("its words", lambda row: row.text or OWN_WORDS), ("texts ranked", "ranked"),
+            ("its words", lambda row: row.text or "the template's own"), ("texts ranked", "ranked"),
             ("for the first",
              lambda row: NONE if row.first_place is None else percent(row.first_place)),
             "fairness", words=4, lead=3,

@@ -150,7 +150,6 @@ class Opponent:
         return [written] if self._origin == "written" else []
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        """The briefs that `known` lacks."""
         if self._origin == "level":
             mine = [brief for brief in known if brief.axis == self._axis]
             return await self._graded.brief(document, mine, model)

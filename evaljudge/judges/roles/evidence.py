@@ -54,8 +54,6 @@ class RolePlayer(Role):
 
 @dataclass(frozen=True, slots=True)
 class DroppedRole:
-    """A role that was not asked, and why."""
-
     type: str
     reason: str
 

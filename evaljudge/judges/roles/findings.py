@@ -4,10 +4,6 @@
 | ----- | ----- | ----: | ----------------: | ----------------: | ------: | ---------: |
 | roles | fixed | 1,060 |             60.3% |             39.6% |       3 |      0.742 |
 
-| scorer | axis    |   |Pearson| sample   |       |Pearson| summary        |           n |
-| ------ | ------- | -------------------: | -----------------------------: | ----------: |
-| roles  | fluency | 0.210 [0.101, 0.334] | 0.052 [0.000, 0.104]† negative | 100 / 1,600 |
-
 A document's readers, dropped roles and notes count once, whatever its number of candidates. Where a
 run was extended, a document that got new candidates is in two shards, and counts twice.
 """
@@ -40,7 +36,6 @@ REASONS = ("failed", "without_readers", "dropped", "notes")
 ROLES = "What the role-players say"
 NEGATIVE = "negative"
 NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
-"""Our sentences under the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,6 @@ class OrderRow:
 
 @dataclass(frozen=True, slots=True)
 class RoleRow:
-    """What one judge of role-players found in the whole run."""
-
     judge: str
     candidates: int
     documents: int

@@ -1,10 +1,8 @@
 """Role-players that vote: is the candidate better than a reference, in whose eyes, and why.
 
-After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). The
-README says what is asked and how it is scored. Readers are invented for each document (briefs.py)
-and clustered with the task's static roles (clusters.py); all of them vote (polling.py), against a
-reference. A candidate that is the reference itself is not voted on. What the votes come to is at
-the end of this file.
+After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). Readers
+are invented for each document (briefs.py) and clustered with the task's static roles (clusters.py);
+all of them vote (polling.py). What the votes come to is at the end of this file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -158,7 +156,11 @@ class Roles(Judge):
         if isinstance(reference, Failed):
             reason = reference.reason
             return Judged([self._unscored(document, c, reason) for c in case.candidates])
-        reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
+        reasons = {
+            c.system: reason_unscorable(document, c)
+            or (IS_THE_REFERENCE if is_selfsame(c.text, reference) else "")
+            for c in case.candidates
+        }
         readable = [c for c in case.candidates if not reasons[c.system]]
         voters, dropped, notes = await self._voters(briefs, model)
         polled = await self._polling.ask(
@@ -218,12 +220,6 @@ class Roles(Judge):
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         return partial(SumCollector, counted, partial(report, self.name, tuple(self.scorers)))
-
-
-def _reason_not_asked(document: Document, candidate: Candidate, reference: str) -> str:
-    """Why no role is asked about the candidate; empty where they are."""
-    itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
-    return reason_unscorable(document, candidate) or itself
 
 
 # the equations of the paper, and other scores from the same poll

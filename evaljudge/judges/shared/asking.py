@@ -25,7 +25,6 @@ def reason_unscorable(document: Document, candidate: Candidate) -> str:
 
 
 def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
-    """The document's texts for the slots of a prompt about this axis."""
     context = document.context if axis.context else None
     return {"source": document.source, "context": context}
 

@@ -228,8 +228,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     probabilities. Without, it writes at most `max_tokens` tokens, and `read` makes the score of
     them. Where either raises a ValueError, the text is unscored, with the error's message as the
     reason; so a reply that `float` cannot read needs no further code. Both are tried when the judge
-    is made, on equal probabilities or a few short replies. As with every judge, a candidate without
-    a text is not asked about, nor one whose document has no source.
+    is made, on equal probabilities or a few short replies.
     """
 
     question: str = ""

@@ -29,8 +29,6 @@ MOST_TOKENS = 512
 
 
 class References:
-    """Writes what is missing of a document's references."""
-
     def __init__(
         self, judge: str, task: Task, wanted: Sequence[float], how: Writing, origin: str | None
     ) -> None:

@@ -3,8 +3,7 @@
     ratings(5)    [1, 2, 3, 4, 5]                rounds: [1, 5], [3], [2, 4]
     ratings(9)    [1, 1.5, 2, … 5]               neighbours(2.5): 2 and 3, whatever N is
 
-So a level is the same text for every N that has it: N=3 and N=5 share 1, 3 and 5. The ratings
-of N = 2, 3 and 9 are our reading of the paper.
+So a level is the same text for every N that has it: N=3 and N=5 share 1, 3 and 5.
 
 The ratings 1 to 5 are also answers of a model, with a mean by how probable each is:
 

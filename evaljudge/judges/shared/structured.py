@@ -13,6 +13,7 @@ enumerations.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -50,14 +51,12 @@ class Bill:
     how many of them were cut or malformed), and what a model had thought before it chose."""
 
     tokens: Tokens = Tokens()
-    replies: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("structured", "cut", "malformed"), 0)
-    )
+    replies: Counter[str] = field(default_factory=lambda: Counter(structured=0, cut=0, malformed=0))
     after: list[dict[str, Any]] = field(default_factory=list)
 
     def __iadd__(self, other: Bill) -> Self:
         self.tokens += other.tokens
-        self.replies = {kind: n + other.replies[kind] for kind, n in self.replies.items()}
+        self.replies.update(other.replies)
         return self
 
 

@@ -6,8 +6,6 @@ Of the checks, each axis of a document has a verdict on system `*`, which the re
 
     {"neighbours": [{"worse": 1, "better": 2, "p": {"Better": .9, "Worse": .02, "Similar": .08}}],
      "exchanged": [{"system": "A", "rating": 3, "p": {…}, "exchanged": {…}}]}
-
-Which documents and comparisons are drawn for checks depends on their names alone.
 """
 
 from asyncio import gather

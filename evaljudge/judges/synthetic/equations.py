@@ -12,7 +12,7 @@ All of it is arithmetic on evidence that a judge has already stored: no judge, a
 takes many texts at once, since a run has millions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, log, log2
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LOWEST, MIDDLE, HIGHEST = 1.0, 3.0, 5.0
-Comparisons = Sequence[tuple[float, Mapping[str, float]]]
 UNDECIDED = {"Better": 1 / 3, "Worse": 1 / 3, "Similar": 1 / 3}
 """The answers of a judge that cannot decide."""
 
@@ -59,18 +58,6 @@ class ComparedTexts:
 
     ratings: tuple[float, ...]
     p: Floats
-
-
-def stacked(texts: Sequence[Comparisons]) -> ComparedTexts:
-    """Comparisons of texts, all with references of the same ratings; in the order of those."""
-    if not all(texts):
-        raise ValueError("there is no comparison to place the candidate by")
-    ordered = [
-        sorted((rating, p["Better"], p["Worse"], p["Similar"]) for rating, p in levels)
-        for levels in texts
-    ]
-    values = np.array(ordered, dtype=np.float64).reshape(len(texts), -1, 4)
-    return ComparedTexts(tuple(row[0] for row in ordered[0]) if ordered else (), values[:, :, 1:])
 
 
 def weighted_sum(texts: ComparedTexts) -> Floats:

@@ -17,9 +17,6 @@ whether reference 3 is better than the target.
     {"rating": 3, "better": {"logprobs": {…}}, "worse": {"logprobs": {…}}}          two questions
     {"rating": 3, "logprobs": {…}, "exchanged": {"logprobs": {…}}}                  both orders
     {"rating": 3, "p": {"Better": 0.99, …}, "inferred": [0.98, 1.0]}                not asked
-
-Only the replies' log-probabilities are stored, since the rest follows from them exactly: here
-p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -36,7 +36,6 @@ from evaljudge.judges.synthetic.equations import (
     doubt,
     level_of_sum,
     ordinal_level,
-    stacked,
     weighted_sum,
 )
 from evaljudge.judges.synthetic.evidence import COMPARE, LADDER, YES_NO, answers_of, compared_texts
@@ -221,7 +220,6 @@ class Synthetic(Judge):
     def _level(
         self, rating: float, here: Replies, there: Replies | None = None
     ) -> dict[str, Any] | Failed:
-        """One comparison's evidence."""
         usual = whole(here)
         if isinstance(usual, Failed):
             return usual
@@ -250,7 +248,8 @@ class Synthetic(Judge):
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        texts = stacked([[(rating, UNDECIDED) for rating in self._comparing.ratings]])
+        levels = [{"rating": rating, "p": UNDECIDED} for rating in self._comparing.ratings]
+        texts = compared_texts([levels])
         return {scorer: float(read(texts)[0]) for scorer, read in self._readings.items()}
 
     @property
@@ -308,4 +307,6 @@ class Synthetic(Judge):
             counts = level["draws"][str(size)][trial]
             return {name: n / size for name, n in zip(names, counts, strict=True)}
 
-        return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
+        return compared_texts(
+            [[{"rating": level["rating"], "p": shares(level)} for level in text] for text in texts]
+        )

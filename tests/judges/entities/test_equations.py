@@ -122,7 +122,7 @@ def test_what_has_no_verdict_is_left_out():
     empty = fitted(run_of({"presence": CUT}))
     for aspect in ("completeness", "correctness"):
         learnt = empty.learnt[aspect]
-        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, [])
+        assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, ())
     assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
 
 
@@ -288,8 +288,8 @@ def test_two_answers_an_entity_identify_nothing():
     model = fitted(run_of(right=[votes(one) for one in given]))
     assert model.learnt["correctness"] == {
         "identified": False, "converged": False, "entities": 60,
-        "labels": ["yes", "no", "partially", "unknown"],
-        "prompts": ["details", "evidence", "facts"], "shares": {}, "confusions": {},
+        "labels": ("yes", "no", "partially", "unknown"),
+        "prompts": ("details", "evidence", "facts"), "shares": {}, "confusions": {},
     }  # fmt: skip
     assert model.decide("correctness", votes(given[0])) == DIVIDED_BY_LOSS
     assert model.decide("correctness", votes(given[1])) == "yes"

@@ -9,6 +9,8 @@ from typing import Any
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.equations import ComparedTexts
+from evaljudge.judges.synthetic.evidence import compared_texts
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
@@ -34,6 +36,12 @@ SAMPLE = {
     5.0: answers(0.05, 0.75, 0.2),
 }
 """The sample that the modules open with, by the reference's rating."""
+
+Comparisons = Sequence[tuple[float, Answers]]
+
+
+def stacked(texts: Sequence[Comparisons]) -> ComparedTexts:
+    return compared_texts([[{"rating": r, "p": p} for r, p in levels] for levels in texts])
 
 
 def judge(axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:

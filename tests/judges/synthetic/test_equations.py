@@ -20,13 +20,19 @@ from evaljudge.judges.synthetic.equations import (
     TIE,
     UNDECIDED,
     ComparedTexts,
-    Comparisons,
     Floats,
     answer_chances,
-    stacked,
 )
 from tests.judges.synthetic import builders
-from tests.judges.synthetic.builders import BETTER, SIMILAR, WORSE, Answers, answers
+from tests.judges.synthetic.builders import (
+    BETTER,
+    SIMILAR,
+    WORSE,
+    Answers,
+    Comparisons,
+    answers,
+    stacked,
+)
 
 
 def of_one(placing: Callable[[ComparedTexts], Floats]) -> Callable[[Comparisons], float]:

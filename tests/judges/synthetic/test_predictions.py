@@ -11,14 +11,23 @@ import pytest
 
 from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
+from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level
 from evaljudge.judges.synthetic.evidence import answers_of, read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 from tests.judges.builders import Drawing
-from tests.judges.synthetic.builders import SAMPLE, Answers, Says, answers, briefs, judge, scripted
+from tests.judges.synthetic.builders import (
+    SAMPLE,
+    Answers,
+    Says,
+    answers,
+    briefs,
+    judge,
+    scripted,
+    stacked,
+)
 
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 

@@ -12,13 +12,13 @@ from evaljudge.judges.synthetic.equations import (
     UNDECIDED,
     ideal_sums,
     level_of_sum,
-    stacked,
     weighted_sum,
 )
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
 from tests.judges.builders import briefs_of, verdicts_of
+from tests.judges.synthetic.builders import stacked
 
 NO_LOOK = {"neighbours": 0, "exchanged": 0}
 
