@@ -90,10 +90,6 @@ class CompiledOptions:
     def deepest(self) -> int:
         return max(map(len, self.steps))
 
-    @property
-    def is_one_request(self) -> bool:
-        return len(self.steps) == 1
-
     @cached_property
     def nodes_of_one_answer(self) -> list[Node]:
         """The further requests where a model gives one answer as the prompt writes it, that which
