@@ -117,10 +117,7 @@ def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
 
 
 class ShardScores:
-    """What one shard holds: its texts, and columns of their scores, doubts and ratings.
-
-    `bodies`: what the texts say, where that is asked for.
-    """
+    """What one shard holds: its texts, and columns of their scores, doubts and ratings."""
 
     def __init__(self, output: Output, shard: Shard, *, with_bodies: bool = False) -> None:
         cases = output.case_table(shard, ["doc_id", "candidates"])

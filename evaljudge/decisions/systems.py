@@ -161,10 +161,7 @@ class _Compared:
 def rank_systems(
     systems: Sequence[str], tables: Sequence[ArrayLike], seed: int = 0
 ) -> list[SystemRanking | None]:
-    """The ranking of each table (documents, systems): NaN where unscored; None without any score.
-
-    All tables have the same documents and systems.
-    """
+    """The ranking of each table (documents, systems); NaN: unscored; None without any score."""
     compared = [_compared(systems, np.asarray(table, dtype=np.float64)) for table in tables]
     drawn = [two.gaps for two in compared if two and two.test == "permutation"]
     permuted = iter(_permutation_ps(drawn, seed) if drawn else ())
