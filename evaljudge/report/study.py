@@ -161,7 +161,7 @@ def methods_section(title: str, about: Sequence[str], averaged: Averaged) -> Sec
     }
     heads, sides = ["method", *columns], "l" + "r" * len(columns)
     cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
-    caption = f"{COEFFICIENTS.get(averaged.coefficient, averaged.coefficient)}, sample level"
+    caption = f"{COEFFICIENTS[averaged.coefficient]}, sample level"
     tables = [Table(caption, heads, cells, sides)]
     is_shared = all(  # the values of a column, the average's too, rest on the same documents
         value.n == column.common
@@ -183,7 +183,7 @@ def pooled_section(title: str, values: Sequence[PooledValue]) -> Section:
         rows: dict[str, list[Cell]] = {}
         for value in here:
             rows.setdefault(value.method, [value.method]).append(value.cell)
-        caption = f"{COEFFICIENTS.get(here[0].coefficient, here[0].coefficient)}, {level} level"
+        caption = f"{COEFFICIENTS[here[0].coefficient]}, {level} level"
         cells = list(rows.values())
         tables.append(Table(caption, ["method", *axes], cells, "l" + "r" * len(axes)))
     notes = [SPREAD] if any(value.spread is not None for value in values) else []
