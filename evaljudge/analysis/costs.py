@@ -245,8 +245,7 @@ class Accounts:
 
 def _computed(tokens: Tokens) -> int:
     """What seconds are divided by: a generated token counts as much as a prefilled one, since both
-    go through the whole model once, and receipts do not say how many are generated at once.
-    """
+    go through the whole model once, and receipts do not say how many are generated at once."""
     return tokens.prefilled + tokens.generated
 
 

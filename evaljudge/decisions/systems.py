@@ -19,8 +19,6 @@ So many permutations can tell MOST_PAIRS pairs apart after Holm's correction. Of
 more documents times pairs than MOST_FLIPPED, p is the paired t-test's: with many documents they are
 nearly the same.
 
-Of more than MOST_SYSTEMS systems, those with the most documents are compared.
-
 Letters are a compact letter display: two systems share one exactly where they do not differ
 (Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
 shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
