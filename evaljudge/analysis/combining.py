@@ -89,7 +89,6 @@ def majority(values: Iterable[float]) -> float:
 def combinations_of(
     configured: Mapping[str, CombineConfig], axes: Mapping[str, Sequence[str]]
 ) -> dict[str, Combination]:
-    """A configuration's `combine`; `axes`: of each scorer that may be combined."""
     made = {}
     for name, option in configured.items():
         where = f"combine.{name}:"

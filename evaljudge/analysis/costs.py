@@ -227,7 +227,6 @@ class Accounts:
 
     @property
     def cost_warnings(self) -> Iterator[str]:
-        """Warnings where prompts that begin alike are computed again and again."""
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)
             if tokens.prompt and not block:

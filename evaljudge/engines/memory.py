@@ -70,7 +70,6 @@ CARDS = {
 
 
 def card_named(name: str) -> Card:
-    """A card of the table; another is refused with the names of those that are known."""
     if name.lower() in CARDS:
         return CARDS[name.lower()]
     raise UserError(f"--gpu {name}: unknown card: known are {', '.join(CARDS)}")
