@@ -29,7 +29,6 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
 from evaljudge.storage import DERIVED, PIECE, SHARDS, Output, Shard, holder
 
-Reasons = NDArray[np.int16]
 K = TypeVar("K", str, Key)
 
 
@@ -182,7 +181,7 @@ class RunScores:
         lacking = [by_row for part in parts for by_row in part.reasons.values()]
         self.reasons = sorted({reason for by_row in lacking for reason in by_row.values()})
         code_of = {reason: code for code, reason in enumerate(self.reasons)}
-        self.unscored: dict[Key, Reasons] = {
+        self.unscored: dict[Key, NDArray[np.int16]] = {
             key: np.full(len(self.texts), -1, np.int16) for key in self.scales
         }
         """The place of each text's reason among `reasons`; -1: it is scored."""

@@ -129,11 +129,9 @@ class CompiledOptions:
         return Reading(logprobs, left_out, further)
 
 
-Ahead = Sequence[tuple[float, Step]]
-"""The steps that were not taken, each with the log of what it could hold at most."""
-
-
-def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float) -> list[Node]:
+def _beyond(
+    ahead: Sequence[tuple[float, Step]], exact: Mapping[str, Sequence[float]], exactness: float
+) -> list[Node]:
     """All but the smallest, which together hold at most this share of all options' probability.
 
     If an option's probability lies anywhere between what is known of it and that with all ahead of

@@ -28,7 +28,6 @@ PLACES = "Bold: the best of its column; underlined: the second."
 PLACES_ON_SCREEN = "¹ The best of its column; ² the second."
 
 AVERAGE = "average"
-LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
 ALPHA = 0.05
 INTERVALS = "In brackets: 95% intervals, Student's t over documents."
@@ -200,7 +199,7 @@ def costs_section(title: str, costs: Sequence[MethodCost]) -> Section:
 def _figure(method: str, value: AveragedValue, column: AveragedColumn) -> _Figure:
     """A value with its mark; with too few documents it has no place, interval or mark."""
     p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
-    shown, few = correlation(value.value), only(LEVEL, value.n)
+    shown, few = correlation(value.value), only("sample", value.n)
     if value.value is None:
         return _Figure(value, shown, p_holm)
     if few:
