@@ -1,6 +1,7 @@
 """Whether a judge favours its own family: by hand, and in simulated worlds of known bias."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from evaljudge.agreement.rated import Floats, Grid
 from evaljudge.analyses.families import (
     FamilyRow,
     _points,
-    family_rows,
     reliability,
+    rows,
     seen_by,
     steepness,
 )
@@ -33,7 +34,9 @@ def grid(tables: Mapping[str, ArrayLike], human: ArrayLike | None = None) -> Gri
 
 def rows_of(of: Grid, families: Mapping[str, Sequence[str]]) -> list[FamilyRow]:
     names = [name for name, _ in of.scores]
-    return list(family_rows(families, dict(zip(names, names, strict=True)), of, 0))
+    headlines = dict(zip(names, names, strict=True))
+    run = SimpleNamespace(families=families, headlines=headlines, grid=of, seed=0)
+    return list(rows(run))
 
 
 # by hand

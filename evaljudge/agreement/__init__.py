@@ -31,9 +31,7 @@ they hold the value in 92 to 97% of worlds from 20 documents on, and in 89 to 96
 (benches/promises.py). None with fewer than two documents, where the value itself is None, or where
 leaving documents out leaves it undefined more often than not.
 
-`sampled=True` marks a pooled statistic on more than MAX_POOLED pairs: correlations are still
-exact; their intervals, and accuracy altogether, come from a seeded sample of documents (see
-summary.py for what they then mean).
+`sampled=True` marks a pooled statistic on more than MAX_POOLED pairs (see summary.py).
 """
 
 from evaljudge.agreement.calibration import Precise, precise

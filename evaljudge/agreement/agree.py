@@ -148,8 +148,6 @@ def among(
 
     >>> among(documents, systems, {"relevance": [5, 4, ...], "fluency": [3, 4, ...]})[0]
     AxisPair(axis='relevance', other='fluency', level='sample', coefficient='spearman', ...)
-
-    Axes that do not differ measure one thing under two names.
     """
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
     pairs = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)

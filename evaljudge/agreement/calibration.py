@@ -66,10 +66,7 @@ class Isotonic:
     def calibrated(self, scores: ArrayLike) -> Floats:
         """The scores in units of the ratings; NaN where there is no score."""
         values = np.asarray(scores, dtype=np.float64)
-        mapped = np.full(values.shape, np.nan)
-        present = np.isfinite(values)
-        mapped[present] = np.interp(values[present], self.scores, self.ratings)
-        return mapped
+        return np.where(np.isfinite(values), np.interp(values, self.scores, self.ratings), np.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +106,14 @@ class Calibration:
     spearman_after: Measured
 
 
-def fit_isotonic(scores: ArrayLike, ratings: ArrayLike) -> Isotonic:
-    """Least squares of the pairs where both are finite; there must be one."""
+def fit_isotonic(scores: Floats, ratings: Floats) -> Isotonic:
+    """Least squares of pairs, of which there must be one."""
     from sklearn.isotonic import isotonic_regression
 
-    x, y = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
-    both = np.isfinite(x) & np.isfinite(y)
-    if not both.any():
-        raise ValueError("no score has a rating: there is nothing to fit")
     # A total order, so that permuting the rows cannot change even the last bit of a sum.
-    order = np.lexsort([y[both], x[both]])
-    distinct, place, times = np.unique(x[both][order], return_inverse=True, return_counts=True)
-    means = np.bincount(place, weights=y[both][order]) / times
+    order = np.lexsort([ratings, scores])
+    distinct, place, times = np.unique(scores[order], return_inverse=True, return_counts=True)
+    means = np.bincount(place, weights=ratings[order]) / times
     fitted = isotonic_regression(means, sample_weight=times.astype(np.float64))
     # Within a flat stretch its two ends say everything.
     steps = np.diff(fitted) != 0

@@ -19,8 +19,6 @@ is the correlation of what length leaves unexplained of the ranks of scores and 
 
 The ranks of few texts hold length fixed but roughly: at sample level, a scorer of length alone
 keeps a little of its agreement.
-
-What follows from length alone is taken away whether people are right to like it or not.
 """
 
 from dataclasses import dataclass, field, replace

@@ -57,10 +57,7 @@ def cohen_kappa(
     weights: Weights | None = None, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
     """Cohen's kappa from one row per unit: two labels (numbers; NaN where missing; people's second)
-    and the document's code.
-
-    A unit without two is skipped.
-    """
+    and the document's code."""
     ones, others = (np.asarray(side, dtype=np.float64) for side in (a, b))
     kept = np.isfinite(ones) & np.isfinite(others)
     units, document = np.unique(np.asarray(documents)[kept], return_inverse=True)

@@ -3,10 +3,9 @@
 documents [0 0 0 1 1 1], scores [1 2 3 1 3 2], human [1 2 3 1 2 3]
 -> at sample level Spearman 1 and 0.5 -> 0.75
 
-Sample level is the mean over documents of the statistic across a document's candidates; system
-level says how the systems' mean scores agree with their mean ratings. There the jackknife leaves
-out a tenth of the documents at a time. Without a single one of many, the order of the systems is
-nearly always the same, and their correlation would seem certain.
+At system level the jackknife leaves out a tenth of the documents at a time. Without a single one
+of many, the order of the systems is nearly always the same, and their correlation would seem
+certain.
 """
 
 from collections.abc import Collection, Sequence

@@ -37,10 +37,7 @@ def soft_accuracies(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
     compared: Sequence[Two], *, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
-    """The soft accuracy of each two columns; None with one system, or with too many systems.
-
-    All see the same permutations.
-    """
+    """The soft accuracy of each two columns; None with one system, or with too many systems."""
     by_place: dict[int, Agreement] = {}
     for places, table in tables(documents, systems, columns, compared):
         p = None

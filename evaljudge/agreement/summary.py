@@ -40,11 +40,6 @@ class Levels:
         cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
         return cls(levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
 
-    def signs(self) -> NDArray[np.int8]:
-        """The signs (candidates, candidates) of the differences of levels."""
-        levels = self.levels.astype(np.int16)  # at most MAX_POOLED candidates
-        return signs(levels[:, None], levels)
-
     def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
         """Twice the centred mean ranks (rows, candidates), the ordered pairs untied, and the
         distinct values with weight; `weights`: of each group, `sizes`: the candidates of each row.
@@ -122,7 +117,8 @@ def leaving_out(table: PairTable, chosen: Codes, wanted: Collection[str]) -> tup
     ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, compared)
     centred = [x - (drawn @ x / np.maximum(sizes, 1.0))[:, None] for x in values]
     linear = _cosines(centred, drawn, compared)
-    ordered = [] if PAIRWISE.isdisjoint(wanted) else [column.signs() for column in columns]
+    levels = (column.levels.astype(np.int16) for column in columns)  # at most MAX_POOLED
+    ordered = [] if PAIRWISE.isdisjoint(wanted) else [signs(x[:, None], x) for x in levels]
     coefficients = np.full((len(compared), len(COEFFICIENTS), sizes.size), np.nan)
     epsilons = np.full(len(compared), np.nan)
     for place, (left, right) in enumerate(compared):

@@ -120,8 +120,7 @@ def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
 
 def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
     """A row with the stages of each added up, then a total: documents are the same in all rows,
-    scores differ.
-    """
+    scores differ."""
     stages: dict[tuple[str, str], list[CostRow]] = {}
     for row in costs:
         stages.setdefault((row.judge, row.axis), []).append(row)

@@ -21,7 +21,7 @@ Intervals are 95%, Student's t over a jackknife: all of it is estimated again wi
 document, or without each of GROUPS groups of documents where there are more.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Self
@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from evaljudge.agreement.documents import jackknife_error, means, reach
-from evaljudge.agreement.rated import Floats, Grid
+from evaljudge.agreement.rated import Floats
 from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
 from evaljudge.analyses.jury import INTERVALS
 from evaljudge.errors import unknown
@@ -159,10 +159,7 @@ PEOPLE = "people"
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """How often a judge prefers texts of its family, and how often it should by its habits.
-
-    All figures are of the same pairs of texts, which the judge and the others have scored.
-    """
+    """All figures are of the same pairs of texts, which the judge and the others have scored."""
 
     judge: str
     axis: str
@@ -179,14 +176,8 @@ class FamilyRow:
 
 
 def rows(run: RunFrame) -> Iterator[FamilyRow]:
-    return family_rows(run.families, run.headlines, run.grid, run.seed)
-
-
-def family_rows(
-    families: Mapping[str, Sequence[str]], scorers: Mapping[str, str], grid: Grid, seed: int
-) -> Iterator[FamilyRow]:
-    """`scorers`: by judge, the scorer that stands for it."""
-    order = np.random.default_rng(seed).permutation(len(grid.documents))
+    families, scorers, grid = run.families, run.headlines, run.grid
+    order = np.random.default_rng(run.seed).permutation(len(grid.documents))
     rows = np.sort(order[:MOST_DOCUMENTS])
     for judge, systems in families.items():
         for axis in [axis for scorer, axis in grid.scores if scorer == scorers[judge]]:

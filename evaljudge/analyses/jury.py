@@ -1,10 +1,4 @@
-"""What does each scorer add to a combination?
-
-The agreement with people of a combination with all its scorers, and without each; a difference
-above 0 is a gain: the jury agrees better with people without it. A combination by agreement keeps
-the weights that were fitted on other documents; when a scorer is left out, the other weights are
-scaled so that they sum to 1. All intervals are 95%, over documents.
-"""
+"""What does each scorer add to a combination?"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
 """May the judge take a rater's place, by the raters' own ratings?
 
 A judge is measured by its distance from ratings, so its numbers must mean what theirs mean. There
-is no such declaration, so it is seen from the numbers: nearly all lie among the ratings. A judge
-that gives every text the same number is tested beside each, because a constant can pass, and so can
-length when it is calibrated: the mean of all ratings or the commonest one, whichever has the
-greater advantage. A judge must pass, and where that constant does, its advantage must be above it.
+is no such declaration, so it is seen from the numbers: nearly all lie among the ratings. A constant
+is tested beside each, because it can pass, and so can length when it is calibrated.
 """
 
 from collections.abc import Iterator, Sequence

@@ -84,7 +84,7 @@ def _summary(
             if rival.p_holm is not None and rival.scorer not in row.indistinguishable
         ]
 
-    used = dict.fromkeys(map(_coefficient, rows))
+    used = dict.fromkeys(COEFFICIENTS[row.coefficient] for row in rows)
     columns: dict[str, Callable[[Standing], Cell]] = {
         "axis": lambda row: row.axis,
         "level": lambda row: f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level,
@@ -97,10 +97,6 @@ def _summary(
     return tabled("The best of each axis and level", rows, len(columns), columns, lead=1)
 
 
-def _coefficient(row: Standing) -> str:
-    return COEFFICIENTS.get(row.coefficient, row.coefficient)
-
-
 def _not_compared(row: Standing) -> list[Named]:
     untested = [Named(r.scorer, "untested") for r in row.rivals if r.p_holm is None]
     return untested + [Named(scorer, "undefined") for scorer in row.undefined]
@@ -109,7 +105,7 @@ def _not_compared(row: Standing) -> list[Named]:
 def _beside(row: Standing) -> Table:
     columns: dict[str, str | Callable[[Rival], Cell]] = {
         "scorer": "scorer",
-        _coefficient(row): "value",
+        COEFFICIENTS[row.coefficient]: "value",
         "the best's": "best_value",
         "p": lambda rival: _p(rival.p, rival),
         "p (Holm)": lambda rival: _p(rival.p_holm, rival),

@@ -81,7 +81,6 @@ def _calibrated(fits: "Sequence[Fit]", scores: Sequence[Score]) -> Iterator[Scor
 
 
 def _fit(key: Key, axis: str, rated: Rated, seed: int) -> "Fit | None":
-    """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
     rows = rated.doc_ids, rated.scores[key], rated.human[axis]

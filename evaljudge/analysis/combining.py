@@ -89,7 +89,6 @@ def majority(values: Iterable[float]) -> float:
 def combinations_of(
     configured: Mapping[str, CombineConfig], axes: Mapping[str, Sequence[str]]
 ) -> dict[str, Combination]:
-    """A configuration's `combine`; `axes`: of each scorer that may be combined."""
     made = {}
     for name, option in configured.items():
         where = f"combine.{name}:"
@@ -196,16 +195,16 @@ def weights_of(name: str, combination: Combination, axis: str, rated: Rated, see
 
     with_pair = divided.fold[0] >= 0
     fold_of = dict(zip(documents[with_pair], divided.fold[0, with_pair].tolist(), strict=True))
-    agreed = spearmans(rows[:, divided.pairs], human[None, divided.pairs])
+    whole = fitted(divided.pairs)
     return Weights(
         name,
         axis,
         scorers,
-        fitted(divided.pairs),
+        whole,
         [fitted(divided.elsewhere(fold)) for fold in range(divided.folds)],
         fold_of,
         divided.documents,
-        "" if np.nanmax(agreed, initial=-1) > 0 else "none agrees with people",
+        "none agrees with people" if whole is alike else "",
     )
 
 

@@ -227,7 +227,6 @@ class Accounts:
 
     @property
     def cost_warnings(self) -> Iterator[str]:
-        """Warnings where prompts that begin alike are computed again and again."""
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)
             if tokens.prompt and not block:
@@ -245,8 +244,7 @@ class Accounts:
 
 def _computed(tokens: Tokens) -> int:
     """What seconds are divided by: a generated token counts as much as a prefilled one, since both
-    go through the whole model once, and receipts do not say how many are generated at once.
-    """
+    go through the whole model once, and receipts do not say how many are generated at once."""
     return tokens.prefilled + tokens.generated
 
 

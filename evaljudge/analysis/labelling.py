@@ -164,10 +164,7 @@ Method = Literal["random", "stratified", "doubt"]
 def sized(
     by: Method, systems: Codes, scores: Mapping[Key, Floats], doubts: Floats
 ) -> tuple[Floats, Codes | None]:
-    """The size of each text, and its stratum where there are strata.
-
-    `doubts`: of the judges' verdicts; NaN where the evidence has no probabilities.
-    """
+    """`doubts`: of the judges' verdicts; NaN where the evidence has no probabilities."""
     equal = np.ones(systems.size)
     match by:
         case "random":

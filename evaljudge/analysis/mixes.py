@@ -135,7 +135,6 @@ def check_axes(mix: Mix, axes: Mapping[str, Sequence[str]], where: str) -> None:
 def mixed_scores(
     mixes: Mapping[str, Mix], axes: Mapping[str, Sequence[str]], scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """The mix's score of every scored candidate, on each of the mix's `axes`."""
     if not mixes:
         return
     by_key = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}

@@ -184,7 +184,7 @@ def _hash(*what: Any) -> bytes:
     return blake2b(json.dumps(what).encode(), digest_size=16).digest()
 
 
-def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> RunDifferences:
+def run_differences(first: ScoredRun, second: ScoredRun) -> RunDifferences:
     sides = _Side(first), _Side(second)
     texts = sorted(sides[0].texts.keys() & sides[1].texts.keys())
     both = sides[0].on(texts), sides[1].on(texts)
@@ -207,7 +207,7 @@ def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> Ru
         rescaled=rescaled,
         coverage=Rows(_coverage(key, *sides) for key in sorted(scales[0] | scales[1])),
         means=Rows(_means(steady, *both)),
-        agreement=Rows(_agreement(shared, *both, seed)),
+        agreement=Rows(_agreement(shared, *both)),
         selections=Rows(
             _selection(name, (first, second), both) for name in sorted(names[0] & names[1])
         ),
@@ -317,9 +317,7 @@ def _by_document(documents: NDArray[np.int64], column: Floats) -> Floats:
     return table
 
 
-def _agreement(
-    shared: Sequence[Key], first: Rated, second: Rated, seed: int
-) -> Iterator[AgreementDifference]:
+def _agreement(shared: Sequence[Key], first: Rated, second: Rated) -> Iterator[AgreementDifference]:
     matched = {
         (key[0], name): (first.scores[key], second.scores[key], first.human[name], human)
         for key in shared
@@ -327,7 +325,7 @@ def _agreement(
         if name in first.human and key[1] in (name, ANY_AXIS)
     }
     fours = list(matched.values())
-    differences = agreement_differences(first.documents, first.systems, fours, seed=seed)
+    differences = agreement_differences(first.documents, first.systems, fours)
     for (scorer, axis), levels in zip(matched, differences, strict=True):
         for row in levels:
             yield replace(row, scorer=scorer, axis=axis)

@@ -29,7 +29,6 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
 from evaljudge.storage import DERIVED, PIECE, SHARDS, Output, Shard, holder
 
-Reasons = NDArray[np.int16]
 K = TypeVar("K", str, Key)
 
 
@@ -117,10 +116,7 @@ def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
 
 
 class ShardScores:
-    """What one shard holds: its texts, and columns of their scores, doubts and ratings.
-
-    `bodies`: what the texts say, where that is asked for.
-    """
+    """What one shard holds: its texts, and columns of their scores, doubts and ratings."""
 
     def __init__(self, output: Output, shard: Shard, *, with_bodies: bool = False) -> None:
         cases = output.case_table(shard, ["doc_id", "candidates"])
@@ -185,7 +181,7 @@ class RunScores:
         lacking = [by_row for part in parts for by_row in part.reasons.values()]
         self.reasons = sorted({reason for by_row in lacking for reason in by_row.values()})
         code_of = {reason: code for code, reason in enumerate(self.reasons)}
-        self.unscored: dict[Key, Reasons] = {
+        self.unscored: dict[Key, NDArray[np.int16]] = {
             key: np.full(len(self.texts), -1, np.int16) for key in self.scales
         }
         """The place of each text's reason among `reasons`; -1: it is scored."""

@@ -39,8 +39,6 @@ Made = Callable[[Sequence[Score]], Iterable[Score]]
 
 @dataclass
 class Scored:
-    """What scoring some shards leaves: tables, what each judge's collector saw, and the costs."""
-
     tables: Tables
     collected: dict[str, Collector]
     accounts: Accounts = field(default_factory=lambda: Accounts(()))

@@ -18,7 +18,6 @@ from evaljudge.engines.trust import SECRET_NAME
 from evaljudge.text import without_secrets
 
 Row = Mapping[str, Any]
-HIDDEN = "(hidden)"
 SIDES = ("first", "second")
 
 
@@ -87,7 +86,7 @@ def _change(row: Row) -> str:
 
 def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
+        return "(hidden)" if SECRET_NAME.search(key) else without_secrets(value)
     if isinstance(value, Mapping):
         return {name: _harmless(item, name) for name, item in value.items()}
     return [_harmless(item, key) for item in value] if isinstance(value, list) else value

@@ -26,7 +26,6 @@ from evaljudge.records import ANY_AXIS
 
 WORST = 3  # the number of a system's lowest texts that are shown
 Numbers = NDArray[np.floating[Any]]
-Bins = NDArray[np.int64]
 BINS = 100  # of equal width: a threshold at an edge selects as many texts as the counts say
 MOST_RATINGS = 41
 """The most different ratings. Where people gave more, their range is cut into so many values."""
@@ -111,7 +110,6 @@ def _falling(values: Floats) -> Iterator[int]:
 
 
 def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> Iterator[int]:
-    """The lowest texts of the system with the highest mean on each axis."""
     each = []
     for values in scores.values():
         by_system: dict[str, list[float]] = {}
@@ -209,7 +207,7 @@ def edges(low: float, high: float) -> Floats:
     return low + np.arange(BINS, dtype=np.float64) * ((high - low) / BINS)
 
 
-def _binned(axis: str, bins: Bins, ratings: Floats) -> BinnedRatings | None:
+def _binned(axis: str, bins: NDArray[np.int64], ratings: Floats) -> BinnedRatings | None:
     both = (bins >= 0) & np.isfinite(ratings)
     if not both.any():
         return None

@@ -177,11 +177,7 @@ def pass_rate(
     threshold: float,
     good: float,
 ) -> PassRate | None:
-    """The pass rate over the texts of all systems, from tables (documents, systems).
-
-    None where not a part of the texts, but all or none, is labelled. `probabilities`: as for
-    `people_scale`.
-    """
+    """The pass rate over the texts of all systems, of tables as for `people_scale`."""
     passes = np.where(np.isfinite(scores), scores >= threshold, nan)
     is_good = np.where(np.isfinite(human), human >= good, nan)
     sample = labelled(passes, is_good, probabilities)

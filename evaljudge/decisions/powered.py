@@ -148,10 +148,7 @@ def _tuned(terms: Terms, sums: Floats) -> tuple[float, Floats]:
 
 
 def _combined(terms: Terms, slope: float, by_document: Floats, sums: Floats) -> Combined:
-    """Sums of the systems' means at one slope: a column of factors in `sums` for each.
-
-    `by_document`: the influence of each document on the slope.
-    """
+    """Sums of the systems' means at one slope: a column of factors in `sums` for each."""
     means = terms.ratings + slope * terms.gaps
     residuals = terms.by_rating - slope * terms.by_label
     by_score = slope * terms.by_text / terms.texts

@@ -15,8 +15,6 @@ share of raters whose hypothesis is rejected, and the judge passes from MAJORITY
 The authors' t test takes every text as independent (`p`). Here the candidates of one document are
 not: `p_clustered` takes the document as the unit, with a jackknife over documents and Student's t
 for their number, and so does the interval of the advantage.
-
-A rater is a column. Where a column holds several people, the test is of one of them at random.
 """
 
 from collections.abc import Sequence
@@ -73,10 +71,7 @@ def replacing(
     epsilon: float = 0.1, fewest: int = FEWEST_TEXTS,
 ) -> Replacing | None:  # fmt: skip
     """Whether the judge can replace a rater, from each text's score on the raters' scale, its
-    ratings, NaN where missing, and its document's code. None where no rater has enough texts.
-
-    A text counts where the judge scored it and at least two raters rated it.
-    """
+    ratings, NaN where missing, and its document's code. None where no rater has enough texts."""
     scores, table = np.asarray(judge, np.float64), np.asarray(ratings, np.float64)
     kept = np.isfinite(scores) & (np.isfinite(table).sum(axis=1) > 1)
     scores, table = scores[kept], table[kept]

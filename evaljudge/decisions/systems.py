@@ -19,8 +19,6 @@ So many permutations can tell MOST_PAIRS pairs apart after Holm's correction. Of
 more documents times pairs than MOST_FLIPPED, p is the paired t-test's: with many documents they are
 nearly the same.
 
-Of more than MOST_SYSTEMS systems, those with the most documents are compared.
-
 Letters are a compact letter display: two systems share one exactly where they do not differ
 (Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
 shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
@@ -161,10 +159,7 @@ class _Compared:
 def rank_systems(
     systems: Sequence[str], tables: Sequence[ArrayLike], seed: int = 0
 ) -> list[SystemRanking | None]:
-    """The ranking of each table (documents, systems): NaN where unscored; None without any score.
-
-    All tables have the same documents and systems.
-    """
+    """The ranking of each table (documents, systems); NaN: unscored; None without any score."""
     compared = [_compared(systems, np.asarray(table, dtype=np.float64)) for table in tables]
     drawn = [two.gaps for two in compared if two and two.test == "permutation"]
     permuted = iter(_permutation_ps(drawn, seed) if drawn else ())

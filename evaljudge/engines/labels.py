@@ -90,10 +90,6 @@ class CompiledOptions:
     def deepest(self) -> int:
         return max(map(len, self.steps))
 
-    @property
-    def is_one_request(self) -> bool:
-        return len(self.steps) == 1
-
     @cached_property
     def nodes_of_one_answer(self) -> list[Node]:
         """The further requests where a model gives one answer as the prompt writes it, that which
@@ -133,11 +129,9 @@ class CompiledOptions:
         return Reading(logprobs, left_out, further)
 
 
-Ahead = Sequence[tuple[float, Step]]
-"""The steps that were not taken, each with the log of what it could hold at most."""
-
-
-def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float) -> list[Node]:
+def _beyond(
+    ahead: Sequence[tuple[float, Step]], exact: Mapping[str, Sequence[float]], exactness: float
+) -> list[Node]:
     """All but the smallest, which together hold at most this share of all options' probability.
 
     If an option's probability lies anywhere between what is known of it and that with all ahead of

@@ -32,10 +32,6 @@ MOST_ADDED = 256
 """The most requests added between two steps, so that a new batch does not hold up the engine."""
 
 
-def nothing_further(number: int, outputs: list[Any]) -> Sequence[Request]:
-    return ()
-
-
 class _Batch:
     """Asks that were made together; `future` has the outputs of each when all have finished."""
 
@@ -84,7 +80,7 @@ class Steps:
         self._thread.start()
 
     async def ask(
-        self, requests: Sequence[Request], further: Further = nothing_further, turn: int = 0
+        self, requests: Sequence[Request], further: Further = lambda *_: (), turn: int = 0
     ) -> list[list[Any]]:
         """The finished outputs of each request, and of those that `further` adds to it."""
         if not requests:

@@ -70,7 +70,6 @@ CARDS = {
 
 
 def card_named(name: str) -> Card:
-    """A card of the table; another is refused with the names of those that are known."""
     if name.lower() in CARDS:
         return CARDS[name.lower()]
     raise UserError(f"--gpu {name}: unknown card: known are {', '.join(CARDS)}")
@@ -104,11 +103,8 @@ class Footprint:
         )
 
     def cache(self, tokens: int, block: int = CUDA_BLOCK, in_flight: int = 16384) -> int:
-        """The cache of one request as vLLM counts it before it starts.
-
-        `in_flight`: the tokens of the steps that may be begun at once. Layers of two kinds are cut
-        into groups of equally many layers, each with blocks of its own.
-        """
+        """`in_flight`: the tokens of the steps that may be begun at once. Layers of two kinds are
+        cut into groups of equally many layers, each with blocks of its own."""
         size, groups = self._groups()
         blocks = ceil(tokens / block) * groups[0]
         blocks += (ceil(min(self.window - 1 + in_flight, tokens) / block) + 1) * groups[1]

@@ -11,11 +11,7 @@ from evaljudge.model.asks import Writing
 
 
 class Sampling:
-    """Makes the parameters, and reads what was asked for by them.
-
-    `ends` are the ids that end a reply. `takes_rows`: the engine's model runner scores tokens in
-    chosen rows of the prompt (vLLM's second one, which CUDA has), and not only all rows.
-    """
+    """Makes parameters, and reads what was asked for by them; `ends`: the ids that end a reply."""
 
     def __init__(self, ends: Collection[int], takes_rows: bool) -> None:
         from vllm import SamplingParams
@@ -98,6 +94,3 @@ class Sampling:
             if row and token in row
         )
         return values if len(values) == len(tokens) else None
-
-    def of_next(self, output: Any) -> dict[int, float]:
-        return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}

@@ -33,10 +33,6 @@ from evaljudge.model.imagining import TokenCounter
 from evaljudge.plugins import added_code
 
 Writes = Callable[[Prompt, Writing], str | Failed]
-Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
-Embeds = Callable[[str], Vector]
-Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
-Rates = Callable[[Prompt, str], float | Failed]
 
 
 def noise(*seeds: str) -> float:
@@ -72,10 +68,10 @@ class Scripted:
     def __init__(
         self,
         writes: Writes = any_text,
-        chooses: Chooses = any_option,
-        weighs: Weighs = any_weight,
-        embeds: Embeds = some_vector,
-        rates: Rates = any_rating,
+        chooses: Callable[[Prompt, Options], Mapping[str, float] | Failed] = any_option,
+        weighs: Callable[[Prompt, str], Sequence[float] | Failed] = any_weight,
+        embeds: Callable[[str], Vector] = some_vector,
+        rates: Callable[[Prompt, str], float | Failed] = any_rating,
         delay: float = 0.0,
     ) -> None:
         self._writes, self._chooses, self._weighs = writes, chooses, weighs

@@ -20,7 +20,6 @@ from evaljudge.settings import Settings
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
-BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
 """The prefix of an encoder's name that vLLM is to serve."""
 EXACTNESS = 1e-4
@@ -181,7 +180,7 @@ class Identity:
         names += ["reply"] if self.reply and "reply" not in names else []
         with_ = [*self.allow] + [
             f"{name} {json.dumps(values[name], ensure_ascii=False)}"
-            f"{BY_TEMPLATE if name in self.by_template else ''}"
+            f"{' (by its template)' if name in self.by_template else ''}"
             for name in names
         ]
         with_ += [f"thinking {json.dumps(self.thinking)}"] if self.thinking else []

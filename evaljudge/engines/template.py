@@ -225,10 +225,7 @@ def find_template(source: ModelSource) -> ChatTemplate | None:
 
 
 def settled(source: ModelSource, template: ChatTemplate | None) -> ModelSource:
-    """The source with what its chat template asks for, where the user leaves that open.
-
-    A `reply` of the user's, or their `enable_thinking`, means that none is looked for.
-    """
+    """The source with what its chat template asks for, where the user leaves that open."""
     if source.chat is None:
         return source
     if template is not None and not template.text:

@@ -23,7 +23,6 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.text import without_secrets
 
 PICKLED, SAFE = (".bin", ".pt", ".pth", ".ckpt"), (".safetensors", ".gguf")
-LAYER = "pytorch_model"
 DRAFT = "speculative_config"
 NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT: CONFIG}
 """vLLM's arguments that name another checkpoint, and its file that may ask for code."""
@@ -136,7 +135,7 @@ def _has_only_pickled(files: Collection[str]) -> bool:
         folder, _, name = file.rpartition("/")
         folders[folder].append(name)
     return any(
-        any(name.endswith(PICKLED) for name in names if not folder or name.startswith(LAYER))
+        any(n.endswith(PICKLED) for n in names if not folder or n.startswith("pytorch_model"))
         and not any(name.endswith(SAFE) for name in names)
         for folder, names in folders.items()
     )

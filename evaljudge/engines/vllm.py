@@ -146,7 +146,7 @@ class VllmModel(Prepared[CompiledOptions]):
             return [(b, [o for ids, o in there if ids[: len(b.ids)] == b.ids]) for b in begun]
 
         def further(asked: Rendered, outputs: list[Any]) -> list[Request]:
-            if labels.is_one_request and (not thinker or len(outputs) > 1):
+            if len(labels.steps) == 1 and (not thinker or len(outputs) > 1):
                 return []
             requests = dict[Ids, Any]()  # of two equal thoughts one is read
             for each, there in begun(asked, outputs):
@@ -183,7 +183,8 @@ class VllmModel(Prepared[CompiledOptions]):
         for output in outputs:
             ids = tuple(output.prompt_token_ids)
             path = ids[length:]
-            rows[path] = self._sampling.of_next(output)
+            first = output.outputs[0].logprobs[0].items()
+            rows[path] = {token: float(row.logprob) for token, row in first}
             if path in labels.chains:
                 since = length + labels.chains[path]
                 values = self._sampling.of_prompt(output, ids, since) or ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from evaljudge.model import Ask, Model, ModelAround
 from evaljudge.model.asks import (
@@ -17,7 +17,6 @@ from evaljudge.model.asks import (
 from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | ModelRating | Failed
-R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed, ModelRating | Failed, Reply)
 LOW_MASS = 0.5
 
 
@@ -60,9 +59,11 @@ class CountingModel(ModelAround):
     async def _each(
         self, prompts: Sequence[Prompt], wanted: Callable[[int], str], ask: Ask
     ) -> list[Any]:
-        return self.count(await super()._each(prompts, wanted, ask))
+        replies = await super()._each(prompts, wanted, ask)
+        self.count(replies)
+        return replies
 
-    def count(self, replies: list[R]) -> list[R]:
+    def count(self, replies: Sequence[Reply]) -> None:
         for reply in replies:
             if isinstance(reply, Chosen):
                 mass = reply.mass
@@ -70,7 +71,6 @@ class CountingModel(ModelAround):
                 self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out, *thoughts)
         floor = sum(self._floor(spent) for reply in replies for spent in reply.spent)
         self.tokens += cost(replies) + Tokens(floor=floor)
-        return replies
 
     def _floor(self, spent: Spent) -> int:
         size = spent.block_size

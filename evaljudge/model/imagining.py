@@ -120,12 +120,9 @@ class Imagining:
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
-
-    def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
-        spent = self._of_both(prompt, text)
-        tokens = word_tokens(text, [-1.0] * len(text.split()))
-        return self._too_long(spent, 1) or Weighed(tokens, (spent,))
+        tokens = [word_tokens(text, [-1.0] * len(text.split())) for text in texts]
+        spent = zip(tokens, map(self._of_both, prompts, texts), strict=True)
+        return [self._too_long(each, 1) or Weighed(words, (each,)) for words, each in spent]
 
     def _of_both(self, prompt: Prompt, text: str) -> Spent:
         return self._counter(replace(prompt, parts=(*prompt.parts, text)))[0]

@@ -1,7 +1,6 @@
 """What a run found: `Findings` in; agreement.md, a terminal's text, one HTML page and JSON out.
-Nothing here asks a model or computes a statistic, and a report of the
-same findings is the same to the byte. Text of the corpus is shown as text: it never becomes markup,
-a terminal's command or a table's border.
+Nothing here asks a model or computes a statistic, and a report of the same findings is the same to
+the byte. Text of the corpus is shown as text, never as markup, a command or a table's border.
 
     report/findings.json    the run, its counts, coverage, selections and warnings
     report/agreement.json   and a file of this kind for each other analysis that has rows

@@ -33,7 +33,6 @@ MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
 name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
 LITTLE = 0.3  # below it, agreement is called little
-Ticks = Sequence[tuple[float, str]]
 
 
 class Headline(NamedTuple):
@@ -55,7 +54,7 @@ class AxisAnswer:
     dots: Sequence[dict[str, Any]]
     """Each system's dot: its place, the ends of its interval, its letters, the figures as text,
     and the link to the list of its texts, the worst first."""
-    ticks: Ticks
+    ticks: Sequence[tuple[float, str]]
     hidden: int  # systems that are not drawn
 
 

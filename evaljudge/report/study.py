@@ -28,7 +28,6 @@ PLACES = "Bold: the best of its column; underlined: the second."
 PLACES_ON_SCREEN = "¹ The best of its column; ² the second."
 
 AVERAGE = "average"
-LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
 ALPHA = 0.05
 INTERVALS = "In brackets: 95% intervals, Student's t over documents."
@@ -176,7 +175,7 @@ def methods_section(
     }
     heads, sides = ["method", *columns], "l" + "r" * len(columns)
     cells: list[list[Cell]] = [[name, *(f.cell for f in row)] for name, row in rows.items()]
-    caption = f"{COEFFICIENTS.get(averaged.coefficient, averaged.coefficient)}, sample level"
+    caption = f"{COEFFICIENTS[averaged.coefficient]}, sample level"
     tables = [Table(caption, heads, cells, sides)]
     is_shared = all(  # the values of a column, the average's too, rest on the same documents
         value.n == column.common
@@ -200,7 +199,7 @@ def pooled_section(title: str, values: Sequence[PooledValue]) -> Section:
         rows: dict[str, list[Cell]] = {}
         for value in here:
             rows.setdefault(value.method, [value.method]).append(value.cell)
-        caption = f"{COEFFICIENTS.get(here[0].coefficient, here[0].coefficient)}, {level} level"
+        caption = f"{COEFFICIENTS[here[0].coefficient]}, {level} level"
         cells = list(rows.values())
         tables.append(Table(caption, ["method", *axes], cells, "l" + "r" * len(axes)))
     notes = [SPREAD] if any(value.spread is not None for value in values) else []
@@ -217,7 +216,7 @@ def costs_section(title: str, costs: Sequence[MethodCost]) -> Section:
 def _figure(method: str, value: AveragedValue, column: AveragedColumn) -> _Figure:
     """A value with its mark; with too few documents it has no place, interval or mark."""
     p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
-    shown, few = correlation(value.value), only(LEVEL, value.n)
+    shown, few = correlation(value.value), only("sample", value.n)
     if value.value is None:
         return _Figure(value, shown, p_holm)
     if few:

@@ -62,7 +62,7 @@ def test_whole_words_need_one_request():
     spelt = [lead + w for lead in (" ", "") for w in ("Yes", "yes", "YES", "No", "no", "NO")]
     hf = FakeHf(*prefixes(*spelt))
     labels = compiled(Options(("Yes", "No")), hf)
-    assert labels.is_one_request
+    assert len(labels.steps) == 1
     assert len(labels.root.ids) == 12
 
 

@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
-from evaljudge.engines.loop import MOST_ADDED, Request, Steps, nothing_further
+from evaljudge.engines.loop import MOST_ADDED, Request, Steps
 from evaljudge.errors import EngineDead
 
 pytestmark = pytest.mark.engine
+
+
+def nothing_further(number: int, outputs: list[Any]) -> Sequence[Request]:
+    return ()
 
 
 @dataclass

@@ -45,7 +45,6 @@ FIRST_TOKENS = 8
 MOST_TOKENS = 24
 """The most of a reply that is read to tell options apart."""
 ALIKE = 0.01
-NO_WEIGHING = "this server gives no log-probabilities of a text that is given"
 
 
 class EndpointModel(Prepared[CompiledOptions | None]):
@@ -180,7 +179,7 @@ class EndpointModel(Prepared[CompiledOptions | None]):
     ) -> list[Weighed | Failed]:
         async def reply_to(asked: Asked) -> Weighed | Failed:
             if not isinstance(asked, Rendered):
-                return Failed(NO_WEIGHING)
+                return Failed("this server gives no log-probabilities of a text that is given")
             reply = await self._ask(asked, 1, temperature=0.0, prompt_logprobs=0)
             spent, tokens, end = self._served.spent(reply), list[Token](), 0
             with reading():

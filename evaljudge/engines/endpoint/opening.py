@@ -18,11 +18,11 @@ def describe_endpoint(source: ModelSource, endpoint: Endpoint) -> ModelFacts:
     finally:
         client.close()
     identity = _identity(served, source, endpoint)
-    return ModelFacts(identity, served.context, weighs=served.by_ids)
+    return ModelFacts(identity, served.context, weighs=served.template is not None)
 
 
 def _identity(served: Served, source: ModelSource, endpoint: Endpoint) -> Identity:
-    model, exactness = served.model or served.name, source.exactness if served.by_ids else None
+    model, exactness = served.model or served.name, source.exactness if served.template else None
     return Identity(
         *(served.name, model, source.chat, {}),
         commit=model,

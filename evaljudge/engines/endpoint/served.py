@@ -54,10 +54,6 @@ class Served:
     context: int | None = None
     thinker: Thinker | None = None
 
-    @property
-    def by_ids(self) -> bool:
-        return self.template is not None
-
     async def ask(
         self, client: Client, prompt: Ids | str, most: int, *, is_probe: bool = False, **how: Any
     ) -> Json:

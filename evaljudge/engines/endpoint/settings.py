@@ -68,7 +68,6 @@ class Endpoint(Settings):
         return parts._replace(path=f"{base}/{path}").geturl()
 
     def secret(self) -> str:
-        """The key; empty where none is set."""
         value = os.environ.get(self.key or USUAL_KEY, "")
         if self.key and not value:
             raise UserError(f"model.endpoint.key: the environment variable {self.key} is not set")
