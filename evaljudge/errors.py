@@ -75,8 +75,12 @@ def with_extra(extra: str) -> str:
     from importlib import metadata
 
     with suppress(metadata.PackageNotFoundError):
-        if origin := metadata.distribution("evaljudge").read_text("direct_url.json"):
-            return f"'evaljudge[{extra}] @ {json.loads(origin)['url']}'"
+        if text := metadata.distribution("evaljudge").read_text("direct_url.json"):
+            origin = json.loads(text)
+            url, version = origin["url"], origin.get("vcs_info")
+            if version:
+                url = f"{version['vcs']}+{url}@{version['commit_id']}"
+            return f"'evaljudge[{extra}] @ {url}'"
     return f"'evaljudge[{extra}] @ ITS_WHEEL'"
 
 
@@ -270,7 +274,7 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
     def called(*given: P.args, **named: P.kwargs) -> R:
         try:
             return function(*given, **named)
-        except Damaged:
+        except (AtWork, Damaged):
             raise
         except UserError as error:
             said = _COLUMNS.sub(as_dict, str(error))

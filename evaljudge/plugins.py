@@ -40,16 +40,19 @@ T = TypeVar("T")
 
 
 @contextmanager
-def added_code(what: str, module: str, *passing: type[Exception]) -> Iterator[None]:
+def added_code(
+    what: str, module: str, *passing: type[Exception], of_disks: bool = False
+) -> Iterator[None]:
     """An error in code that was added is one line: `what` fails, in which file and line, and why.
 
-    What comes with evaljudge keeps its traceback; errors of disks and engines pass, too.
+    What comes with evaljudge keeps its traceback; errors of engines and, but for `of_disks`, of
+    disks pass, too.
     """
     try:
         yield
     except Exception as error:
         home = Path(getattr(sys.modules.get(module), "__file__", None) or "").parent
-        passing += (UserError, GivenUp, EngineDead, OSError)
+        passing += (UserError, GivenUp, EngineDead, *(() if of_disks else (OSError,)))
         if isinstance(error, passing) or home.is_relative_to(Path(__file__).parent):
             raise
         away = (str(Path(__file__).parent), *get_paths().values(), "<")

@@ -171,6 +171,9 @@ def test_scores_are_of_one_scorer_where_it_is_named(cases):
     mine = outcome.scores(scorer="words").to_pylist()
     assert len(mine) == 36 and mine == [row for row in whole if row["scorer"] == "words"]
     values = outcome.scores(["value"], scorer="words").to_pylist()
+    both = outcome.scores(["scorer", "value"], scorer="words").to_pylist()
+    assert both == [{"scorer": "words"} | row for row in values]
+    assert outcome.scores("value", scorer="words").to_pylist() == values
     assert values == [{"value": row["value"]} for row in mine]
     with pytest.raises(UserError, match="^scores: unknown scorer 'word': did you mean 'words'"):
         outcome.scores(scorer="word")

@@ -137,8 +137,10 @@ def main(arguments: list[str] | None = None) -> None:
                 name, params = wrong[1], {one.name: one.opts for one in ctx.command.params}
                 if params.get(name) == [name]:
                     message = f"{wrong[0]}: name {name.upper()} without an option"
-                elif len(name) == 1 and (named := [o for o in params if o.startswith(name)]):
-                    message = f"{wrong[0]}. Did you mean {params[named[0]][0]}?"
+                elif len(name) == 1 and (
+                    named := [o[0] for o in params.values() if o[0].startswith(f"--{name}")]
+                ):
+                    message = f"{wrong[0]}. Did you mean {named[0]}?"
                 elif name in Config.known_keys():
                     how = "a key of a configuration"
                     if ["--set"] in params.values():

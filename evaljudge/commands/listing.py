@@ -83,8 +83,12 @@ def _rows(what: str | None) -> Iterable[Row]:
 
 def _judge(kind: str) -> Row:
     judge, task = plugin(kind), load_task(BUILT_IN[0])
-    if is_ones_own := ":" in kind:
-        judge.make({}, task, kind)  # what cannot be imported is refused
+    if is_ones_own := ":" in kind:  # what cannot be imported is refused
+        try:
+            judge.make({}, task, kind)
+        except UserError as error:
+            if not error.declared:
+                raise
     home = import_module((kind if is_ones_own else kinds()[kind]).partition(":")[0])
     about, file = _about(home.__name__), Path(home.__file__ or "").with_name("README.md")
     row = _scorer(kind, about, judge.needs, lambda settings: judge.make(settings, task, kind))

@@ -63,7 +63,7 @@ def run_config(wanted: RunOptions) -> None:
 
 def report(wanted: ReportOptions) -> None:
     made = pipeline.make_report(wanted.config, wanted.changes or (), watcher=watcher())
-    print_outcome(made, wanted.full)
+    print_outcome(made, wanted.full, is_run=False)
 
 
 def study(wanted: StudyOptions) -> None:
@@ -79,11 +79,12 @@ def study(wanted: StudyOptions) -> None:
         raise typer.Exit(made.exit_code)
 
 
-def print_outcome(outcome: Outcome, full: bool) -> None:
+def print_outcome(outcome: Outcome, full: bool, *, is_run: bool = True) -> None:
     show = full_summary if full else summary
     shown = show(outcome.findings, outcome.out, outcome.first_document)
     say(shown.text)
-    for warning in (w for w in shown.warnings if "corpus: not read" not in w):  # said at the start
+    said = "corpus: not read" if is_run else None  # at the run's start
+    for warning in (w for w in shown.warnings if not said or said not in w):
         say(f"{warning}\n", sys.stderr)
     say(shown.places)
     if outcome.exit_code:

@@ -142,7 +142,7 @@ def imported(place: str) -> Plugin:
 
 def _making(name: str, place: str) -> AbstractContextManager[None]:
     made = "its `__init__`, which is given the settings, the task and the name,"
-    return added_code(f"judges.{name}: {made}", place.partition(":")[0])
+    return added_code(f"judges.{name}: {made}", place.partition(":")[0], of_disks=True)
 
 
 @cache

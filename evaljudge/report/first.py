@@ -104,8 +104,8 @@ def ranked(findings: Findings) -> list[Headline]:
 
 
 def over_axes(findings: Findings) -> str:
-    """The mean rank of each system that every axis has; empty where there is one ranking alone."""
-    rankings = {(row.scorer, row.axis): row for _, row in ranked(findings)}.values()
+    """The mean rank of each system that every axis has; empty of fewer than two axes."""
+    rankings = [row for _, row in ranked(findings) if row.axis != ANY_AXIS]
     means = [{system.system: system.mean for system in row.systems} for row in rankings]
     names = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
     if len(names) < 2:

@@ -38,7 +38,8 @@ def say(text: str, stream: TextIO | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
-        raise UserError(f"{stream.name.strip('<>')} cannot be written: {error.strerror}") from None
+        name = getattr(stream, "name", "stderr").strip("<>")
+        raise UserError(f"{name} cannot be written: {error.strerror}") from None
 
 
 def json_line(level: str, event: str, **fields: Any) -> str:

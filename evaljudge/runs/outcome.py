@@ -104,11 +104,12 @@ class Outcome:
             return _wide(self._tables.wide_scores(with_texts=False))
         if not scorer:
             return _joined(*self._tables.scores(columns))
-        table = self.scores(columns and [*columns, "scorer"])
+        wanted = None if columns is None else listed(columns)
+        table = self.scores(wanted and [*dict.fromkeys([*wanted, "scorer"])])
         if scorer not in (there := table["scorer"].to_pylist()):
             raise UserError(f"scores: {unknown('scorer', scorer, {*there})}")
         chosen = table.filter([name == scorer for name in there])
-        return chosen.select(columns or table.schema.names)
+        return chosen.select(wanted or table.schema.names)
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]

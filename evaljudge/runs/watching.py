@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 from evaljudge.analysis.costs import NO_PRICE, Accounts, Price
 from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
+from evaljudge.text import counted
 
 Todo = Mapping[Stage, tuple[int, int]]
 """How many cases are left to do in each wanted stage, of how many."""
@@ -46,7 +47,7 @@ class Watcher:
     def warning(self, line: str) -> None: ...
 
     def worker_died(self, event: Event) -> None:
-        hand = f"{event.n} shards in hand (the first is {event.shard})"
+        hand = f"{counted(event.n, 'shard', 'shards')} in hand (the first is {event.shard})"
         self.warning(f"a worker died at {event.stage}, with {hand}: others will do them")
 
     def starting(self, todo: Todo) -> None: ...

@@ -18,7 +18,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.failures import answer_within, has_answered, patiently, refuse
-from evaljudge.storage.s3 import CONNECT_TIMEOUT, Held, Objects, path_in
+from evaljudge.storage.s3 import CONNECT_TIMEOUT, UPLOAD_TRIES, Held, Objects, path_in
 from evaljudge.text import without_secrets
 
 R = TypeVar("R")
@@ -92,19 +92,22 @@ class CloudFile:
 class CloudObjects(Objects):
     def __init__(self, uri: str, patience: float | None = None) -> None:
         super().__init__(uri, patience)
+        self._home = f"{uri.partition('://')[0]}://{self._bucket}"
         _ = self._store  # what is missing is said now
 
     @property
     def _store(self) -> Any:
-        return _store(f"{self._uri.partition('://')[0]}://{self._bucket}", self._patience)
+        return _store(self._home, self._patience)
 
     def put(self, name: str, content: bytes) -> None:
         self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
 
     def upload(self, name: str, content: IO[bytes]) -> None:
+        store = _store(self._home, self._patience, UPLOAD_TRIES)
+
         def upload(key: str) -> None:
             content.seek(0)
-            self._store.put(key, content)
+            store.put(key, content)
 
         self._request(name, upload)
 
@@ -180,14 +183,14 @@ def _answering(uri: str) -> Iterator[None]:
         raise OSError(without_secrets(first_line(error))) from None
 
 
-def _store(bucket: str, patience: float | None = None) -> Any:
+def _store(bucket: str, patience: float | None = None, tries: int = 1) -> Any:
     """Made once for these settings of the environment."""
     settings = ((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
-    return _made(bucket, patience or answer_within(bucket), frozenset(settings))
+    return _made(bucket, patience or answer_within(bucket), frozenset(settings), tries)
 
 
 @cache
-def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
+def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]], tries: int) -> Any:
     with needing(bucket, "clouds"):
         from obstore import store
         from obstore.exceptions import BaseError
@@ -200,7 +203,7 @@ def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> 
     }
     url = bucket.replace(*GOOGLE[::-1])
     try:
-        return kind.from_url(url, client_options=options, retry_config={"max_retries": 0})
+        return kind.from_url(url, client_options=options, retry_config={"max_retries": tries - 1})
     except (BaseError, ValueError, OSError) as error:
         reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
         advice = ": set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be" in reason else ""

@@ -173,8 +173,9 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
 
 
 def answer_within(uri: str) -> float:
-    """Seconds that one request waits, so that `patiently` tries twice, with a line in between."""
-    timeout = READ_TIMEOUT if has_answered(uri) else FIRST_CONTACT / 2
+    """Seconds that one request waits. Of a place that has answered, `patiently` then tries twice,
+    with a line in between."""
+    timeout = READ_TIMEOUT if has_answered(uri) else FIRST_CONTACT
     return min(timeout, max(1.0, seconds_in(VARIABLE, PATIENCE) / 2))
 
 

@@ -23,7 +23,12 @@ from pyarrow.fs import FileType
 
 from evaljudge.errors import UserError, first_line, first_words
 from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
-from evaljudge.storage.failures import patiently, refuse_irregular, refusing_disk_errors
+from evaljudge.storage.failures import (
+    answer_within,
+    patiently,
+    refuse_irregular,
+    refusing_disk_errors,
+)
 from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (
@@ -89,14 +94,22 @@ class Place:
         self.uri = uri.rstrip("/") or "/"
         if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
-        self._system: Any
-        self._system, self.path = locate(self.uri)  # the path in its filesystem
-        self.is_local = isinstance(self._system, fs.LocalFileSystem)
+        self._found: Any
+        self._found, self.path = locate(self.uri)  # the path in its filesystem
+        self._within = answer_within(self.uri)
+        self.is_local = isinstance(self._found, fs.LocalFileSystem)
         self._has_objects = self.uri.startswith(WRITTEN)
         self._has_bucket = not self.uri.startswith(SCHEME)
 
     def __reduce__(self) -> "tuple[type[Place], tuple[str]]":
         return Place, (self.uri,)
+
+    @property
+    def _system(self) -> Any:
+        """Made anew when the place has answered, which may then take longer for an answer."""
+        if self._has_objects and (within := answer_within(self.uri)) > self._within:
+            self._found, self._within = locate(self.uri)[0], within
+        return self._found
 
     def at(self, name: str) -> str:
         return f"{self.uri}/{name}" if name else self.uri

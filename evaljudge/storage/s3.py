@@ -21,13 +21,14 @@ from evaljudge.storage.failures import answer_within, patiently, refuse
 from evaljudge.storage.streams import PIECE
 
 SCHEME = "s3://"
-CONNECT_TIMEOUT = 5
+CONNECT_TIMEOUT, UPLOAD_TRIES = 5, 3
 MISSING, TAKEN, EMPTY = {404}, {409, 412}, {416}
 NOT_BUILT = {405, 501}
 """Answers of a server that lacks what S3 has."""
 
 
-def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
+def open_s3(uri: str, tries: int = 1) -> tuple[fs.FileSystem, str]:
+    """`tries`: of each request, or of each part of an upload, before `patiently` begins anew."""
     path = path_in(uri, "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     bucket = path.partition("/")[0]
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
@@ -40,7 +41,7 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
         request_timeout=answer_within(uri),
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=1),
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=tries),
     )
     return system, path
 
@@ -123,7 +124,7 @@ class S3Objects(Objects):
         self._request("put_object", name, set(), Body=content)
 
     def upload(self, name: str, content: IO[bytes]) -> None:
-        system, path = open_s3(self._uri)
+        system, path = open_s3(self._uri, UPLOAD_TRIES)
 
         def upload() -> None:
             content.seek(0)

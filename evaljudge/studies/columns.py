@@ -105,7 +105,8 @@ class Columns:
 
         def is_coarse(trial: str) -> bool:
             columns = self._scores.get(trial, {}).values()
-            return all(len(np.unique(c[np.isfinite(c)])) <= FEW_SCORES for c in columns)
+            counts = [len(np.unique(c[np.isfinite(c)])) for c in columns]
+            return any(counts) and max(counts) <= FEW_SCORES
 
         return [method for method, trials in wanted.items() if all(map(is_coarse, trials))]
 

@@ -6,7 +6,7 @@ const data = JSON.parse($("data").textContent);
 const NONE = "–";  // the choice that is no rating
 let at = 0;
 let saving = Promise.resolve();
-let pause;  // in typing a note: it is saved then
+let [isTyped, pause] = [false, 0];  // whether a note is not saved yet; it is, at a pause in typing
 
 const make = (tag, text, given = {}) => Object.assign(document.createElement(tag), { textContent: text }, given);
 const ratingOf = (text, axis) => text.ratings[axis.name] ?? null;
@@ -30,6 +30,7 @@ function progress() {
 }
 
 function show(to) {
+  keepNote();
   at = Math.min(Math.max(to, 0), data.texts.length - 1);
   const one = data.texts[at];
   for (const part of ["text", "source", "context"]) Object.assign($(part), { textContent: one[part], dir: one.directions[part] });
@@ -37,7 +38,7 @@ function show(to) {
   $("previous").disabled = at === 0;
   $("next").disabled = at === data.texts.length - 1;
   $("ratings").replaceChildren(...data.axes.map((axis, place) => group(axis, place, one)));
-  $("note").value = one.ratings.note ?? "";
+  $("note").value = one.note ?? one.ratings.note ?? "";
   $("problem").textContent = "";
   progress();
   scrollTo(0, 0);
@@ -119,12 +120,14 @@ $("next").addEventListener("click", () => show(at + 1));
 $("open").addEventListener("click", openNext);
 const keepNote = () => {
   clearTimeout(pause);
-  const [one, note] = [data.texts[at], $("note").value.trim() || null];
-  if (note !== (one.ratings.note ?? null)) rate({ name: "note", shown: "its note" }, one, note);
+  const one = data.texts[at];
+  if (isTyped) rate({ name: "note", shown: "its note" }, one, (one.note = $("note").value.trim()) || null);
+  isTyped = false;
 };
 $("note").addEventListener("change", keepNote);
 $("note").addEventListener("input", () => {
   clearTimeout(pause);
+  isTyped = true;
   pause = setTimeout(keepNote, 1000);
 });
 addEventListener("pagehide", keepNote);

@@ -224,6 +224,8 @@ def test_over_all_axes_there_is_a_mean_rank_of_the_systems_that_all_have():
     for text in (page(found), summary(found, "out").text):
         assert said in text
     assert over_axes(made(systems=[ranked("synthetic", DISTINCT)])) == ""
+    of_metrics = [ranked(name, DISTINCT, "*") for name in ("rouge1", "rouge2")]
+    assert over_axes(made(systems=of_metrics)) == ""
     alone = ranked("synthetic", [[3.0]] * 8, "tone", ["west"])
     assert over_axes(made(systems=[ranked("synthetic", DISTINCT), alone])) == ""
 

@@ -187,7 +187,7 @@ def relative(s3: Any, folder: str) -> dict[str, bytes]:
 def test_a_use_that_fails_for_too_long_is_given_up(use, fault, s3, s3_proxy, patience, refused):
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
-    patience(1.5)
+    patience(3)
     rule = s3_proxy.add(fault, when=meets(fault))
     since = time.monotonic()
     refused(lambda: use(place), GivenUp, f"{s3.uri}/runs/first")

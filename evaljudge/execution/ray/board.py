@@ -316,8 +316,8 @@ class Board:
         """`is_suspect`: a shard that it had in hand may be what it died of."""
         self._dead.add(worker)
         if mine := sorted(self._hands[worker]):
-            died = "died", self._orders[mine[0]].stages[0], mine[0]
-            self._events[died] = *died, len(mine)
+            first = self._orders[mine[0]]
+            self._events["died", worker] = "died", first.stages[0], mine[0], len(mine)
         self._nodes.pop(worker, None)
         self._budget.bury(worker)
         for shard in [*self._hands[worker]]:

@@ -34,7 +34,7 @@ def _worth(given: Any) -> Any:
 
 
 def _plain(question: str) -> str:
-    if {*_SLOT.findall(question)} - {"axis", "description"}:
+    if {*_SLOT.findall(question)} - {"axis", "description"} or "{{" in _SLOT.sub("", question):
         raise ValueError("is plain text, where only {{ axis }} and {{ description }} are filled in")
     return question
 

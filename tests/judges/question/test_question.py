@@ -68,6 +68,7 @@ def test_a_question_that_names_the_axis_is_asked_on_each() -> None:
         ({"answers": {"Yes": 1}}, "answers: should have 2 or more"),
         ({"answers": {"yes": 1, "Yes": 0}}, "differ by more than their case"),
         ({"question": "How {{ source }}?"}, "question: is plain text, where only {{ axis }} and"),
+        ({"question": "How {{ axis } is it?"}, "question: is plain text, where only"),
         ({"question": ""}, "question: should not be empty"),
     ],
 )
