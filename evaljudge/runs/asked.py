@@ -200,9 +200,7 @@ def judging_of(job: Job) -> Judging:
     """The judges' settings, with digests of reference files; the fingerprint has the models."""
     judges = dict[str, Mapping[str, Any]]()
     for judge in job.judges:
-        settings = job.config.judges.get(judge.name, {})
-        kept = {key: value for key, value in settings.items() if key != "model"}
-        kept |= {"examples": judge.examples.model_dump(mode="json")} if judge.examples else {}
+        kept = {key: value for key, value in job.settled[judge.name].items() if key != "model"}
         has_file = judge.name in job.references
         judges[judge.name] = kept | ({SETTING: judge.asking[SETTING]} if has_file else {})
     return Judging(job.task, judges)

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.analysis.calibration import calibrated_name
@@ -381,11 +381,11 @@ def assemble_job(
     mistakes = Mistakes()
     task = _task_of(config, mistakes)
     settings, references = take_references(config.judges, [axis.name for axis in task.axes])
-    with_examples = Chooser(config, task, bound)
     judges, metrics = list[Judge](), list[Metric]()
     for name, options in settings.items():
         with mistakes.noted():
-            judges += make_judges({name: with_examples(name, options)}, task)
+            options = _with_examples(config, task, bound, name, options)
+            judges += make_judges({name: options}, task)
     for name, options in config.metrics.items():
         with mistakes.noted():
             metrics += make_metrics({name: options})
@@ -468,35 +468,25 @@ def _refuse_one_model(job: Job) -> None:
         )
 
 
-class Chooser:
-    """Fills in a judge's `examples`: as they were chosen when the run was begun, else now."""
-
-    def __init__(self, config: Config, task: Task, bound: Fingerprint | None) -> None:
-        self._config, self._axes = config, [axis.name for axis in task.axes]
-        self._bound = bound
-
-    def __call__(self, name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        if options.get("examples") is None:
-            return options
-        where = f"judges.{name}.examples"
-        given = read_settings(Examples, options["examples"], where)
-        if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
-            return options
-        n = given.n
-        known = self._known.get(name, {}).get("examples", {})
-        if known.get("n") == n:
-            return {**options, "examples": known}
-        with open_corpus(corpus_of(self._config), self._config.bad_rows) as corpus:
-            chosen = choose(corpus, n, self._axes, where)
-        return {**options, "examples": chosen.model_dump(mode="json")}
-
-    @cached_property
-    def _known(self) -> Mapping[str, Any]:
-        """The judges of the run that lies there, once a model has answered for it."""
-        there = Output(self._config.out)
-        begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
-        known: Mapping[str, Any] = (self._bound or begun).get("judges", {})
-        return known
+def _with_examples(
+    config: Config, task: Task, bound: Fingerprint | None, name: str, options: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """A judge's `examples` are those chosen when a model first answered for the run, else chosen
+    now."""
+    if options.get("examples") is None:
+        return options
+    where = f"judges.{name}.examples"
+    given = read_settings(Examples, options["examples"], where)
+    if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
+        return options
+    there = Output(config.out)
+    begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
+    known = (bound or begun).get("judges", {}).get(name, {}).get("examples", {})
+    if known.get("n") == given.n:
+        return {**options, "examples": known}
+    with open_corpus(corpus_of(config), config.bad_rows) as corpus:
+        chosen = choose(corpus, given.n, [axis.name for axis in task.axes], where)
+    return {**options, "examples": chosen.model_dump(mode="json")}
 
 
 def _refuse_unable(judge: Judge, model: FoundModel | None) -> None:
