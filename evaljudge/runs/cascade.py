@@ -99,7 +99,7 @@ def _said(of_drawn: Output, judge: Judge, above: Collection[tuple[str, str]]) ->
         for verdict in of_drawn.verdicts(judge.name, shard, with_tokens=False):
             if (verdict.doc_id, verdict.system) in above:
                 said[verdict.doc_id].verdicts.append(verdict)
-        checks = of_drawn.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
+        checks = of_drawn.checks(judge.name, shard) if judge.has_checks else ()
         for check in checks:
             if check.doc_id in said:
                 said[check.doc_id].checks.append(check)

@@ -314,7 +314,7 @@ class RunFiles:
         with self._reading(name):
             return read_json(content, self._sealed_name(name))
 
-    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
+    def keep(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
 
     def table(

@@ -163,7 +163,7 @@ class Output(RunFiles):
 
     def write_listing(self, content: Mapping[str, Any]) -> None:
         self._known.pop(SHARDS, None)
-        self._write_json(SHARDS, content)
+        self.keep(SHARDS, content)
 
     def shards(self) -> list[Shard]:
         listed = (self.listing() or {"shards": []})["shards"]
@@ -275,9 +275,6 @@ class Output(RunFiles):
         """What such a file holds; empty where there is none."""
         return self._find_json(name) or {}
 
-    def keep(self, name: str, content: Mapping[str, Any]) -> None:
-        self._write_json(name, content)
-
     # the keys of sheets that people fill in
 
     def label_keys(self) -> list[str]:
@@ -311,7 +308,7 @@ class Output(RunFiles):
         return found
 
     def keep_critique(self, score: Score, critique: Critique) -> None:
-        self._write_json(_about_score(score), asdict(critique))
+        self.keep(_about_score(score), asdict(critique))
 
     # a shard's records
 
@@ -365,13 +362,14 @@ class Output(RunFiles):
 
     def verdicts(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
         """`with_tokens`: with what each cost; else less is read."""
-        return self._verdicts(f"verdicts/{judge}/{shard.file}", with_tokens)
+        columns = None if with_tokens else tables.BUT_TOKENS
+        return self._records(Verdict, f"verdicts/{judge}/{shard.file}", columns)
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> str:
         return self._write(f"verdicts/{judge}/{shard.file}", Verdict, verdicts)
 
-    def checks(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
-        return self._verdicts(f"checks/{judge}/{shard.file}", with_tokens)
+    def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        return self._records(Verdict, f"checks/{judge}/{shard.file}", tables.BUT_TOKENS)
 
     def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> str:
         return self._write(f"checks/{judge}/{shard.file}", Verdict, checks)
@@ -449,9 +447,6 @@ class Output(RunFiles):
         """Gives the file's name."""
         self._write_table(name, tables.to_table(kind, records))
         return name
-
-    def _verdicts(self, name: str, with_tokens: bool) -> Iterator[Verdict]:
-        return self._records(Verdict, name, None if with_tokens else tables.BUT_TOKENS)
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
