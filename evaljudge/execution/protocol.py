@@ -57,10 +57,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class PassedOn:
-    """The texts that the second judge of a cascade is asked about."""
+    """The texts that the second judge of a cascade is asked about; without it all are asked."""
 
-    judge: str
-    keys: frozenset[int]
+    judge: str = ""
+    keys: frozenset[int] = frozenset()
     said: Mapping[str, Judged] = field(default_factory=dict)
     """What it has said of some of them already, by document."""
 
@@ -99,7 +99,7 @@ class Assignment:
     """What a worker's time costs, where a run may spend only so much."""
     judging: Sequence[Judge] = ()
     """The judges that judge with this model, where it writes for others, too; empty: all."""
-    passed_on: PassedOn | None = None
+    passed_on: PassedOn = PassedOn()
     """Where one of these judges is not asked about all texts."""
 
     def open_engine(self) -> Engine:

@@ -260,7 +260,7 @@ class ShardWork:
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case, kept)
             for judge in self._job.judges:
-                if not self._asked_of(judge, case).candidates and case.candidates:
+                if not self._job.passed_on.of(judge, case).candidates and case.candidates:
                     new_of[judge.name] = []
                     continue
                 mine = briefs[judge.kind]
@@ -317,16 +317,12 @@ class ShardWork:
             kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _asked_of(self, judge: Judge, case: Case) -> Case:
-        passed_on = self._job.passed_on
-        return passed_on.of(judge, case) if passed_on else case
-
     async def _judged(
         self, judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
     ) -> Judged:
-        passed_on, asked = self._job.passed_on, self._asked_of(judge, case)
-        judged = Judged([])
-        if passed_on and judge.name == passed_on.judge:
+        passed_on, judged = self._job.passed_on, Judged([])
+        asked = passed_on.of(judge, case)
+        if judge.name == passed_on.judge:
             judged = passed_on.said.get(case.document.doc_id, judged)
         said = {verdict.system for verdict in judged.verdicts}
         new = replace(asked, candidates=tuple(c for c in asked.candidates if c.system not in said))

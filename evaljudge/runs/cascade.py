@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from evaljudge.decisions.certified import kept
 from evaljudge.engines import Engines
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.runs.job import BOTH, Job
+from evaljudge.runs.job import BOTH, Job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Shard
 
@@ -42,13 +42,9 @@ UNASKED: dict[str, Any] = {
 """What the run of the drawn texts does without."""
 
 
-def passed_on(
-    job: Job, output: Output, run: Callable[[Config, Engines], Outcome]
-) -> PassedOn | None:
+def passed_on(job: Job, output: Output, run: Callable[[Config, Engines], Outcome]) -> PassedOn:
     """The texts that the second judge is asked about, with what it has said of drawn ones."""
-    wanted, cascade = job.config.cascade, job.mixes.get(NAME)
-    if not wanted or not isinstance(cascade, Cascade):
-        return None
+    wanted, cascade = required(job.config.cascade), cast(Cascade, job.mixes[NAME])
     first, then = (next(j for j in job.judges if j.name == n) for n in (wanted.first, wanted.then))
     ends = sides(job.config)
     axes = axes_of(cascade, job.scorers, ends)

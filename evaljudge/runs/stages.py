@@ -51,7 +51,7 @@ def do_pass(
     saved = set[int]().union(*map(output.saved, part.stages))
     orders = [Order(s, stages, files[s], s.number in saved) for s, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    assignment = replace(_assignment(part, output, orders), passed_on=passed_on)
+    assignment = replace(_assignment(part, output, orders), passed_on=passed_on or PassedOn())
     (executor or part.job.executor).ask(assignment, orders, watch, budget)
 
 

@@ -382,7 +382,7 @@ class BoardReader:
         self._name = ""
         self._left = dict[int, Given]()
         """The orders that were handed over and are not done."""
-        self._has_all, self._lock, self._over = False, RLock(), Flag()
+        self._has_all, self._lock, self.over = False, RLock(), Flag()
         self._error: BaseException | None = None
 
     @property
@@ -403,7 +403,7 @@ class BoardReader:
         up = frozenset(node["NodeID"] for node in ray.nodes() if node["Alive"])
         asked = self.board.told.remote(up, _draining(), finishing.is_set())
         while not ray.wait([asked], timeout=EVERY)[0]:
-            if self._over.is_set():
+            if self.over.is_set():
                 return None
         try:
             return Told(*ray.get(asked))
@@ -436,24 +436,13 @@ class BoardReader:
 
     def keep_looking(self) -> None:
         """In a thread: an error is raised in the driver's own, when a turn ends."""
-        while not self._over.wait(EVERY):
+        while not self.over.wait(EVERY):
             try:
                 self.look()
             except BaseException as error:
                 self._error = error
                 self.board.end.remote()
                 return
-
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        self.look()
-        reader = Thread(target=self.keep_looking, name="board", daemon=True)
-        reader.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            reader.join()  # a thread that finds Ray gone would end this process
 
 
 @contextmanager
@@ -473,8 +462,14 @@ def reading_board(
     terms = (budget.most, budget.spent) if budget else None
     board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy, terms)
     reader = BoardReader(board, orders, watch, budget)
-    with reader.looking():
+    reader.look()
+    looking = Thread(target=reader.keep_looking, name="board", daemon=True)
+    looking.start()
+    try:
         yield reader
+    finally:
+        reader.over.set()
+        looking.join()  # a thread that finds Ray gone would end this process
 
 
 def _draining() -> frozenset[str]:

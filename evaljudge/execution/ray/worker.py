@@ -24,7 +24,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -227,19 +227,19 @@ class Measurer(TurnTaker):
         """Nothing: what a shard's metrics give is written with the shard."""
 
 
+@dataclass
 class BoardNotes:
-    def __init__(self, board: Any) -> None:
-        self._board = board
+    board: Any
 
     def attempt(self, name: str) -> dict[str, Any]:
         import ray
 
-        return dict(ray.get(self._board.attempt.remote(name)))
+        return dict(ray.get(self.board.attempt.remote(name)))
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
         import ray
 
-        ray.get(self._board.note_attempt.remote(name, dict(note)))
+        ray.get(self.board.note_attempt.remote(name, dict(note)))
 
 
 def _here(node: str, notes: BoardNotes) -> Here:
