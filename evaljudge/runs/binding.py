@@ -55,15 +55,12 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             check_references(job.references, job.judges, documents)
         now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
         _release_untouched(output, now)
-        bound = output.run()
+        bound, listing = _bound_and_listed(output)
         if bound is None:
-            _refuse_remains(output, output.has_listing, "run.json")
             _refuse_foreign(output)
             bound = _bind(output, job, now)
         output = Output(config.out, config.briefs, bound["id"])
-        listing = output.listing()
         if listing is None:
-            _refuse_remains(output, output.committed("prepare"), "shards.json")
             refuse_other_run(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
@@ -114,12 +111,17 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
     _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim, known)
 
 
-def _refuse_remains(output: Output, remains: object, gone: str) -> None:
-    if remains:
+def _bound_and_listed(output: Output) -> tuple[dict[str, Any] | None, Listing | None]:
+    """What run.json and shards.json say; refused where one of them is gone from a run's folder."""
+    bound = output.run()
+    listing = output.listing() if bound else None
+    remains = output.committed("prepare") if bound else output.has_listing
+    if remains and listing is None:
         raise UserError(
-            f"{output.uri}: {gone} is gone, and shards of a run lie there: put it back, or take "
-            "another `out`"
+            f"{output.uri}: {'shards' if bound else 'run'}.json is gone, and shards of a run lie "
+            "there: put it back, or take another `out`"
         )
+    return bound, listing
 
 
 def _refuse_foreign(output: Output) -> None:
@@ -135,11 +137,8 @@ def _refuse_foreign(output: Output) -> None:
 def open_bound(job: Job) -> Output:
     """The folder of a run that was begun before, its corpus untouched."""
     output = Output(job.config.out, job.config.briefs)
-    bound = output.run()
-    listing = output.listing() if bound else None
+    bound, listing = _bound_and_listed(output)
     if bound is None or listing is None:
-        remains = output.has_listing if bound is None else output.committed("prepare")
-        _refuse_remains(output, remains, "run.json" if bound is None else "shards.json")
         raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
     now = job.fingerprint(listing["corpus"])
     refuse_other_run(output, differences(_fingerprint(bound, listing), now))
