@@ -323,13 +323,10 @@ class RunFiles:
         """What a Parquet file of the run holds, of these columns those that it has; `part`: of
         which shard, where it holds several."""
         content = self._read(name)
-        is_proven = self._recent.is_proven(name, content)
         with self._reading(name):
-            at = self._sealed_name(name)
-            read = read_parquet(content, at, columns, part, is_proven=is_proven)
+            read = read_parquet(content, self._sealed_name(name), columns, part)
             if seal.encode() not in content:
                 raise Unsound(OTHER_TIME)
-        self._recent.note_proven(name, content)
         return read
 
     def _records(
