@@ -10,10 +10,10 @@ A file that is not as it was written is a Damaged, which says what can be done.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +35,6 @@ from evaljudge.storage.seals import (
     read_parquet,
     sealed_json,
 )
-from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
@@ -347,7 +346,7 @@ class RunFiles:
             return
         place, at = self._where(name)
         self._recent.forget(name)
-        self._in_place(place, at, partial(place.write, at, content, is_derived=is_derived))
+        place.write(at, content, is_derived=is_derived)
 
     def _commit(self, name: str, receipt: Mapping[str, Any], *, is_changed: bool) -> bool:
         """Write a marker, with all that is ready of its bundle; False where there was one already,
@@ -355,16 +354,7 @@ class RunFiles:
         place, at = self._where(bundle := self.bundle(name))
         sealed = sealed_json(receipt, self._sealed_name(name))
         whole = bundled(self._unbundled.pop(bundle, {}) | {name: sealed})
-        write = partial(place.write if is_changed else place.create, at, whole)
-        is_ours = self._in_place(place, at, write) is not False
+        is_ours = (place.write if is_changed else place.create)(at, whole) is not False
         if is_ours:
             self._recent.keep(bundle, whole)
         return is_ours
-
-    @staticmethod
-    def _in_place(place: Place, at: str, write: Callable[[], bool | None]) -> bool | None:
-        try:
-            return write()
-        except FolderInPlace:
-            place.set_aside(at)
-            return write()

@@ -58,7 +58,6 @@ from evaljudge.storage.files import (
     panels_of,
 )
 from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json, sealed_object
-from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
 Stage = Literal["prepare", "judge", "measure"]
@@ -438,10 +437,7 @@ class Output(RunFiles):
         """Remove them, and those that lie in the same file."""
         name = self.scores_file(shard)
         self._recent.forget(name)
-        try:
-            self.place.remove(name)
-        except FolderInPlace:
-            self.set_aside(name)
+        self.place.remove(name)
 
     def _write(self, name: str, kind: type[R], records: Iterable[R]) -> str:
         """Gives the file's name."""

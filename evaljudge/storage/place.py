@@ -27,7 +27,6 @@ from evaljudge.storage.failures import patiently, refuse_irregular, refusing_dis
 from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (
-    FolderInPlace,
     PatientFile,
     alone,
     is_part,
@@ -212,7 +211,7 @@ class Place:
         if not self.is_local:
             return self._objects.put_if(name, text)
         if os.path.isdir(self._path(name)):
-            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away")
+            raise UserError(f"{self.at(name)}: a folder lies there: move it away")
         with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
@@ -237,7 +236,7 @@ class Place:
         try:
             self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
         except IsADirectoryError:
-            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away") from None
+            raise UserError(f"{self.at(name)}: a folder lies there: move it away") from None
         except (FileNotFoundError, NotADirectoryError):
             return
 
