@@ -1,9 +1,8 @@
 """Which texts a cascade passes on to its second judge, once the first has judged all.
 
-Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
-as any, and its receipts are counted in the whole run. What it said of drawn texts that are passed
-on is taken over from there, and its briefs lie with those of the whole run, so nothing is asked
-twice.
+Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade, whose
+receipts are counted in the whole run. Its briefs lie with those of the whole run, and what it said
+of drawn texts that are passed on is taken over, so nothing is asked twice.
 """
 
 import json
@@ -89,7 +88,7 @@ def passed_on(job: Job, output: Output, run: Callable[[Config, Engines], Outcome
 
 
 def _said(of_drawn: Output, judge: Judge, above: Collection[tuple[str, str]]) -> dict[str, Judged]:
-    """What the judge found for these texts of the drawn ones, by document, at no further cost."""
+    """By document."""
     said = defaultdict[str, Judged](lambda: Judged([], []))
     for shard in of_drawn.shards():
         for verdict in of_drawn.verdicts(judge.name, shard, with_tokens=False):

@@ -65,9 +65,7 @@ class Job:
     model: FoundModel | None
     writer: FoundModel | None
     engine: str
-    """The engine's name and version, for fingerprints and signatures."""
     references: Mapping[str, str] = field(default_factory=dict)
-    """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
     own_models: Mapping[str, FoundModel] = field(default_factory=dict)
     """The models of judges that do not use the common one."""
@@ -76,7 +74,6 @@ class Job:
 
     @property
     def one_model(self) -> bool:
-        """Writer and judge are the same: one engine does both stages."""
         return required(self.model).identity == required(self.writer).identity
 
     @property
@@ -151,7 +148,7 @@ class Job:
 
     @property
     def settled(self) -> dict[str, dict[str, Any]]:
-        """The judges' settings, with the examples as they are chosen."""
+        """With the examples as they are chosen."""
         settings = dict(self.config.judges)
         for name, shown in ((judge.name, judge.examples) for judge in self.judges):
             if shown:
@@ -159,12 +156,11 @@ class Job:
         return settings
 
     def thinking(self, judge: Judge) -> Thinking | None:
-        """How its model thinks before it chooses."""
         return required(self.own_models.get(judge.name) or self.model).source.thinking
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of its judges, each once: judges of one kind keep their briefs together."""
+        """Judges of one kind keep their briefs together."""
         return list(dict.fromkeys(judge.kind for judge in self.judges))
 
     @property
@@ -207,7 +203,6 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
         of_uses = [*self._threshold_cautions(), *self._rank_cautions(), *self._scale_cautions()]
@@ -282,7 +277,6 @@ class Job:
 
     @property
     def meanings(self) -> dict[str, str]:
-        """What the values of each scorer mean, where that is known."""
         meanings = {
             judge.name + suffix: meaning
             for judge in self.judges
@@ -490,7 +484,6 @@ def _with_examples(
 
 
 def _refuse_unable(judge: Judge, model: FoundModel | None) -> None:
-    """A model that cannot do what the judge will ask of it."""
     if model is None or model.facts is None:
         return
     if judge.weighs and not model.facts.weighs:

@@ -3,8 +3,6 @@
 >>> outcome = run("cases.yaml")
 >>> outcome.agreement[0]
 Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
-
-The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
 import weakref
@@ -203,7 +201,6 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
 
 @contextmanager
 def _saying_what_is_kept(job: Job) -> Iterator[None]:
-    """Where a run is given up or ended by a signal, a rerun resumes only what is committed."""
     output = Output(job.config.out)
     try:
         yield

@@ -1,11 +1,9 @@
 """What a run would ask from here on: its judges over its cases with a model that only imagines.
 
-Shards that are committed and briefs that exist are not planned again. The number of asks is exact
-as long as every brief can be had: a reference that is cut or empty is not asked with. Prompt tokens
-are counted with the model's own tokenizer, and are exact where the briefs exist; a brief that is
-not written yet is taken to be as long as the corpus' own candidates. An option of several tokens
-takes further requests, which depend on the replies and are not planned (a run counts them as
-`further`).
+The number of asks is exact as long as every brief can be had: a reference that is cut or empty is
+not asked with. Prompt tokens are exact where the briefs exist; a brief that is not written yet is
+taken to be as long as the corpus' own candidates. An option of several tokens takes further
+requests, which depend on the replies and are not planned.
 """
 
 import pickle
@@ -78,7 +76,6 @@ class Plan(InLines):
         return [f"{name}: {group}" for name, n in self.unscored.items() for group in grouped(n)]
 
     def foresee(self, name: str, reasons: Iterable[str]) -> None:
-        """Count the reasons that hold whatever the model replies."""
         for reason in reasons:
             if all(group.foreseeable for group in grouped({reason: 1})):
                 self.unscored.setdefault(name, Counter())[reason] += 1
@@ -200,8 +197,6 @@ class KnownBriefs:
 
 
 class _PassPlan:
-    """Adds to a plan what one pass asks."""
-
     def __init__(self, part: Pass, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
         self._job, self._judging = part.job, part.judging
         self._source, self._stages = part.source, part.stages

@@ -89,14 +89,8 @@ def findings_of(
     damaged: Iterable[Shard],
     executor: Executor,
 ) -> tuple[Findings, Accounts, list[Shard]]:
-    """Score these shards, and compute all that the report says of them, and what they cost; gives
-    the shards of the texts that the page shows, too.
-
-    `notes`: warnings that come first. A page's first screen has room for one warning and a terminal
-    for few, so they are in the order of how much they put in doubt: what is missing, ratings and
-    axes that do not meet, the model and the judge, what is made of their scores, and last what
-    concerns the cost.
-    """
+    """Gives the shards of the texts that the page shows, too. `notes`: warnings that come first; a
+    page's first screen has room for one, so they are in the order of how much they put in doubt."""
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
     scored = added_up(executor.as_done(scoring, output.scored_together(shards)), scoring.nothing())
@@ -221,7 +215,6 @@ def named_by_panel(job: Job, model: Callable[[Job], FoundModel | None]) -> str:
 
 
 def _headlines(job: Job) -> list[Key]:
-    """Each judge's first scorer, on all its axes; without judges, the metrics."""
     judged = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
     return judged or [(name, ANY_AXIS) for name in job.scorers]
 
