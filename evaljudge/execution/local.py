@@ -59,8 +59,6 @@ from evaljudge.storage.failures import refusing_disk_errors
 
 
 class LocalExecutor(Executor):
-    """The engine itself says what this machine lacks, as it is loaded."""
-
     def __init__(self, out: str) -> None:
         self._out = out
 
@@ -202,7 +200,6 @@ class LocalNotes:
 
 @contextmanager
 def noting_crashes(out: str) -> Iterator[LocalNotes]:
-    """Notes of attempts outlive a run only where it crashes."""
     name = f"evaljudge-{os.getuid()}-{sha256(out.encode()).hexdigest()[:16]}"
     file = Path(tempfile.gettempdir(), f"{name}.crash")
     notes = LocalNotes(file.with_suffix(".notes"))

@@ -48,8 +48,6 @@ BEFORE_AN_ANSWER = {
 
 @dataclass(frozen=True)
 class Probe:
-    """A judge's first question, which shows whether the model answers as it is asked."""
-
     judge: str
     prompt: Prompt
     options: Options
@@ -80,8 +78,6 @@ class PassedOn:
 
 @dataclass(frozen=True)
 class Assignment:
-    """All that a worker needs to know besides its shards; it travels once."""
-
     output: Output
     judges: Sequence[Judge]
     engines: Engines

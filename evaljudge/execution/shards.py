@@ -54,8 +54,6 @@ Known = Mapping[str, Briefs]
 
 
 class Counts:
-    """How many cases of open shards have passed a stage, reported about once a second."""
-
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._changed: dict[tuple[Stage, int], int] = {}
@@ -79,7 +77,7 @@ def shards_at_once(shards: Collection[Shard], source: ModelSource) -> int:
 
 
 class Superseded(Exception):
-    """Another worker's work on this shard counts."""
+    """Another worker's work counts."""
 
 
 MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
@@ -87,7 +85,6 @@ MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
 
 
 async def always(shard: int, stage: Stage) -> dict[str, float]:
-    """Nobody else has the shard in hand."""
     return {}
 
 
@@ -138,10 +135,7 @@ class ShardWork:
         )
 
     async def do(self, order: Order) -> AsyncIterator[dict[str, Any]]:
-        """The receipt of each stage as it is committed.
-
-        A stage that an earlier attempt committed is not done again.
-        """
+        """The receipt of each stage as it is committed, by an earlier attempt perhaps."""
         name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
         attempt = await asyncio.to_thread(Attempt, name, self._here)
         order = replace(order, is_again=order.is_again or not attempt.is_first)
@@ -226,8 +220,7 @@ class ShardWork:
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> tuple[list[R], dict[str, float]]:
-        """What each case gives, and what others did in vain, once it may be committed. Cases that
-        were saved are not done again (see case.py)."""
+        """What each case gives, and what others did in vain, once it may be committed."""
         results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
             await asyncio.to_thread(kept.find)
@@ -397,7 +390,7 @@ class ShardWork:
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """All results; where one fails, the others are cancelled."""
+    """Where one fails, the others are cancelled."""
     tasks = [asyncio.create_task(item) for item in work]
     try:
         return await asyncio.gather(*tasks)

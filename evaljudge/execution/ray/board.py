@@ -14,8 +14,6 @@ off gets no answer, and one that Ray has declared dead is refused: so neither wr
 The driver hands the orders over in pieces, as they run low. If the board is lost, Ray starts
 another, to which the driver hands again what it has not heard of; whoever takes that looks first at
 what is committed. The notes of attempts are lost with a board, which only costs more tries.
-
-Each worker also notes that it begins, before anything of evaljudge is imported in its process.
 """
 
 import asyncio
@@ -49,8 +47,6 @@ Given = tuple[int, list[str], str]
 
 @dataclass
 class _Doing:
-    """What one worker does of an order."""
-
     ticket: int
     since: float
     cases: int = 0
@@ -166,7 +162,7 @@ class Board:
     # for workers
 
     async def begins(self, actor: str, worker: str, node: str) -> int:
-        """How often this actor has died before it could work, on nodes that are still up."""
+        """How often this actor has died before, on nodes that are still up."""
         import ray
 
         up = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
@@ -350,8 +346,8 @@ class Board:
 
 
 class CountedWorker:
-    """A worker from its first moment on; after a few deaths it refuses its turns. Deaths while it
-    works are counted by the notes of attempts, those while it imports or loads by the board."""
+    """Refuses its turns after a few deaths while it imports or loads, which the board counts; those
+    while it works are counted by the notes of attempts."""
 
     def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
         """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
