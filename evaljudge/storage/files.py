@@ -5,8 +5,6 @@
 
 What a stage of a shard writes is a part of the stage's bundle (seals.py), and has the same name as
 if it were a file of its own.
-
-A file that is not as it was written is a Damaged, which says what can be done.
 """
 
 import re
@@ -75,10 +73,8 @@ REMEDIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The judges of one model, by the ends of the names of what is written for them.
-
-    Both ends are empty for the model that a configuration names for all judges.
-    """
+    """The judges of one model, by the ends of the names of what is written for them; both are empty
+    for the model that a configuration names for all judges."""
 
     prepare: str = ""
     """The end of the names of briefs and their markers: their writer's."""
@@ -156,8 +152,7 @@ class RunFiles:
         return self.place.kind(SHARDS) != "NotFound"
 
     def known_run(self) -> dict[str, Any]:
-        """What run.json says; refused where no run lies here, with the run that this is a part of,
-        or the first run in a folder below (of a demo or a study)."""
+        """Refused where no run lies here, with a run that this is a part of, or one below it."""
         if (stored := self.run()) is not None:
             return stored
         if self.has_listing:
@@ -242,7 +237,6 @@ class RunFiles:
         return content
 
     def _find(self, name: str) -> bytes | None:
-        """What a file holds, or a part of a bundle; None where there is no such file or bundle."""
         if not (bundle := self.bundle(name)):
             return self._whole(name, is_kept=name.startswith(_KEPT))
         if (whole := self._whole(bundle, is_kept=True)) is None:

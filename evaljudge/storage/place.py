@@ -1,10 +1,7 @@
 """A folder anywhere (local path or URI), and the whole-file reads and writes that the rest uses.
 
-    place = Place("s3://bucket/runs/first")
-    place.write_json("run.json", {…}); place.names("commits/judge")
-
-A file appears whole or not at all (see streams.py), so a reader never finds half a file, even when
-the writer was killed. Operations on other machines are tried again (see failures.py).
+place = Place("s3://bucket/runs/first")
+place.write_json("run.json", {…}); place.names("commits/judge")
 """
 
 import os
@@ -118,11 +115,10 @@ class Place:
         return sorted((info.base_name, info.size) for info in self._files_in(folder))
 
     def names(self, folder: str) -> list[str]:
-        """The names of those files that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
     def entries(self, folder: str) -> list[str]:
-        """The names of the files and folders directly in a folder."""
+        """The names of the files and folders in it."""
         return [info.base_name for info in self._infos(folder)]
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:

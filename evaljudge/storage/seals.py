@@ -7,12 +7,9 @@ The digest is of the run's id and the file's name, and of the file's bytes with 
 digest's place. So a changed byte is noticed, a file that was cut short, and one of another shard or
 another run. A file and what proves it are written at once, whatever is killed in between.
 
-Parquet pages have checksums besides, as other readers know them.
-
-A stage of a shard as one object: the files that it wrote, and last the receipt that they count. It
-is a zip whose parts are not compressed. Each part has the name and the seal that it would have
-as a file of its own. Its end, where the receipt and the directory lie, can be read without the
-rest.
+A stage of a shard is one object: a zip, not compressed, of the files that it wrote, each with the
+name and the seal of a file of its own, and last the receipt that they count. Its end, where the
+receipt and the directory lie, can be read without the rest.
 """
 
 import io
@@ -192,10 +189,8 @@ class Bundle:
 
 
 class Recent:
-    """The files last read or written whole, by name, up to so many bytes in all.
-
-    So the parts of a bundle are one request, whoever asks for them one after the other.
-    """
+    """The files last read or written whole, up to so many bytes in all: so the parts of a bundle
+    are one request."""
 
     def __init__(self, most: int = 32 << 20) -> None:
         self._most, self._lock = most, Lock()
