@@ -112,8 +112,7 @@ def _bound_and_listed(output: Output) -> tuple[dict[str, Any] | None, Listing | 
     """What run.json and shards.json say; refused where one of them is gone from a run's folder."""
     bound = output.run()
     listing = output.listing() if bound else None
-    remains = output.committed("prepare") if bound else output.has_listing
-    if remains and listing is None:
+    if listing is None and (output.committed("prepare") if bound else output.has_listing):
         raise UserError(
             f"{output.uri}: {'shards' if bound else 'run'}.json is gone, and shards of a run lie "
             "there: put it back, or take another `out`"
