@@ -115,7 +115,7 @@ class Scoring:
                 else:
                     mine = judge.scores(verdicts)
                 mine = checked_scores(judge, cases, mine)
-            checks = panel.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
+            checks = panel.checks(judge.name, shard) if judge.has_checks else ()
             briefs = partial(panel.own_briefs, judge.kind, shard)
             seen = SeenShard(cases, verdicts, list(checks), mine, briefs)
             with own_code(judge, "see"):

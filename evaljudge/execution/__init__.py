@@ -18,7 +18,6 @@ from evaljudge.execution.protocol import Executor
 
 
 def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
-    """Which of the two is meant, `auto` decided by what is at hand."""
     if workers.executor != "auto":
         return workers.executor
     return "ray" if workers.needs_ray or is_on_a_cluster() else "local"

@@ -10,9 +10,8 @@ quarantined after its third death, two of them alone. A node that is gone (preem
 workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 A worker that measures does the same; what is quarantined is a case for a metric.
 
-On Ray the notes are the board's (ray/board.py), so that deaths are counted as long as its driver
-lives. A local run's worker is the driver: there they lie in a temporary folder of its machine and
-outlive a crash, until the next run there ends otherwise (local.py). No storage sees any.
+On Ray the notes are the board's (ray/board.py), those of a local run lie in a temporary folder of
+its machine (local.py). No storage sees any.
 """
 
 import asyncio
@@ -93,8 +92,6 @@ class Notes(Protocol):
 
 @dataclass(frozen=True)
 class Here:
-    """The worker that tries, where it leaves its notes, and how it finds out which nodes are up."""
-
     worker: str
     node: str
     lives: Callable[[str], bool]
@@ -140,7 +137,6 @@ class Attempt:
 
     @asynccontextmanager
     async def opening(self, doc_id: str, slots: CaseSlots) -> AsyncIterator[None]:
-        """A case's turn: among others, or alone and noted."""
         async with slots.take(alone=self.is_careful):
             with self.alone(doc_id) if self.is_careful else nullcontext():
                 yield

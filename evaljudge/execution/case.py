@@ -9,20 +9,15 @@ its open ones have had.
                                  "replies": {"d18": {"4e1d…": {"logprobs": …}, …}, …}}
 
 A shard may take minutes, and a worker may be killed, or have spent all that it may, at any moment.
-So every `commit_every` seconds what is known is saved if any of it is new, and at once where work
-is cut short. Who does the shard next asks nothing of it again, and counts what was asked. A shard
-that is done sooner costs no request. A copy begins with what was saved, too, but saves nothing
-itself, so that it takes nothing from the one that it is a copy of. Once the stage is committed
-nobody reads this, and it is removed when all is asked.
+So every `commit_every` seconds what is new is saved, and at once where work is cut short. Who does
+the shard next asks nothing of it again, and counts what was asked. A copy begins with what was
+saved, too, but saves nothing itself. Once the stage is committed nobody reads this.
 
 Replies alone would do, since judges make the same of them; but all replies of the shards in hand,
 256 documents each, are a hundred times those of the cases that are open (64), which a worker
 remembers anyway, and verdicts hold less than replies. Results alone lose what a case with many asks
 has had. A reply's key is a digest of the whole question, so it belongs to no other; numbers are
 kept to the last digit; only the share of a prefix cache (`floor`) is not counted again.
-
-Replies of batch files are kept as they came, in `partial/replies.json`, since an ask may be several
-of their lines (runs/batches.py); what comes of them is kept here.
 """
 
 import asyncio
@@ -141,7 +136,6 @@ class InHand(Generic[R]):
         return len(self.results), sum(map(len, self.replies.values()))
 
     def find(self) -> None:
-        """Take over what was saved, if anything was."""
         try:
             saved = self._output.partial(self.stage, self._shard) or {"results": {}, "asked": {}}
         except Damaged as error:
@@ -170,8 +164,6 @@ class InHand(Generic[R]):
 
     @asynccontextmanager
     async def saved(self, every: float) -> AsyncIterator[None]:
-        """Meanwhile what is new is saved, each time after so many seconds."""
-
         async def keep_saving() -> None:
             while True:
                 await asyncio.sleep(every)

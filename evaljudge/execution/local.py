@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -58,8 +59,6 @@ from evaljudge.storage.failures import refusing_disk_errors
 
 
 class LocalExecutor(Executor):
-    """The engine itself says what this machine lacks, as it is loaded."""
-
     def __init__(self, out: str) -> None:
         self._out = out
 
@@ -67,7 +66,8 @@ class LocalExecutor(Executor):
         self, assignment: Assignment, orders: Sequence[Order], watch: Watch, budget: Budget | None
     ) -> None:
         with noting_crashes(assignment.output.uri) as notes:
-            _Asking(assignment, orders, watch, budget, notes).do_all()
+            left = {order.shard: order for order in orders}
+            _Asking(assignment, left, watch, budget, notes).do_all()
 
     def in_order(self, work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         return Output(self._out).ahead(work, items)
@@ -83,32 +83,27 @@ class LocalExecutor(Executor):
                 tell_receipt(watch, work.measure(shard, names))
 
 
+@dataclass
 class _Asking:
     """All orders of one pool: as many shards at once as one of Ray's workers does."""
 
-    def __init__(
-        self,
-        assignment: Assignment,
-        orders: Sequence[Order],
-        watch: Watch,
-        budget: Budget | None,
-        notes: "LocalNotes",
-    ) -> None:
-        self._budget, self._unasked = budget, False
-        self._assignment, self._watch = assignment, watch
-        self._notes = notes
-        self._left = {order.shard: order for order in orders}
+    assignment: Assignment
+    left: dict[Shard, Order]
+    watch: Watch
+    budget: Budget | None
+    notes: "LocalNotes"
+    unasked: bool = False
 
     def do_all(self) -> None:
         """Engines are opened outside the loop, where an interrupt finds them."""
         dead: EngineDead | None = None
-        while self._left:
+        while self.left:
             if finishing.is_set():
                 raise Ended(TERMINATED)
-            self._watch(Event("loading"))
+            self.watch(Event("loading"))
             with _crashed_after(dead):
                 work = self._opened()
-            self._watch(Event("loaded"))
+            self.watch(Event("loaded"))
             try:
                 dead = complete(self._do_while_it_lives(work))
             except Ended:  # a step of the engine may take longer than this process has
@@ -119,25 +114,24 @@ class _Asking:
                 raise
             with _crashed_after(dead):
                 work.close()
-            if dead and self._left and not finishing.is_set():
+            if dead and self.left and not finishing.is_set():
                 message = f"the engine died and is loaded again: {dead}"
                 print(message, file=sys.stderr, flush=True)
-        if self._unasked:
+        if self.unasked:
             raise Unasked
 
     def _opened(self) -> ShardWork:
         def tell(events: Sequence[Event]) -> None:
             for event in events:
-                self._watch(event)
+                self.watch(event)
 
-        assignment, here, all_of_it = self._assignment, _here(self._notes), self._budget
+        here, all_of_it, gpus = _here(self.notes), self.budget, _gpus(self.assignment.source)
         mine = (partial(all_of_it.take, ""), partial(all_of_it.settle, "")) if all_of_it else None
-        gpus = _gpus(assignment.source)
-        return ShardWork(assignment, here, gpus=gpus, tell=tell, budget=mine)
+        return ShardWork(self.assignment, here, gpus=gpus, tell=tell, budget=mine)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, if it did, once all shards that were begun have ended."""
-        waiting, dead = iter(list(self._left.values())), list[EngineDead]()
+        waiting, dead = iter(list(self.left.values())), list[EngineDead]()
 
         async def take_turns() -> None:
             while not (dead or finishing.is_set()) and (order := next(waiting, None)):
@@ -149,17 +143,17 @@ class _Asking:
                     dead.append(error)
                     return
                 except Unasked:
-                    self._unasked = True
-                    if self._budget and self._budget.is_over:
-                        self._left.clear()
+                    self.unasked = True
+                    if self.budget and self.budget.is_over:
+                        self.left.clear()
                         return
-                self._left.pop(order.shard, None)
+                self.left.pop(order.shard, None)
                 for receipt in receipts:
-                    tell_receipt(self._watch, receipt)
+                    tell_receipt(self.watch, receipt)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(shards_at_once(self._left, self._assignment.source)):
+                for _ in range(shards_at_once(self.left, self.assignment.source)):
                     group.create_task(take_turns())
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
@@ -185,11 +179,11 @@ def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
         ) from error
 
 
+@dataclass
 class LocalNotes:
     """Notes of attempts in a folder of this machine; one that its process died over is none."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     def attempt(self, name: str) -> dict[str, Any]:
         with suppress(OSError, ValueError):
@@ -206,7 +200,6 @@ class LocalNotes:
 
 @contextmanager
 def noting_crashes(out: str) -> Iterator[LocalNotes]:
-    """Notes of attempts outlive a run only where it crashes."""
     name = f"evaljudge-{os.getuid()}-{sha256(out.encode()).hexdigest()[:16]}"
     file = Path(tempfile.gettempdir(), f"{name}.crash")
     notes = LocalNotes(file.with_suffix(".notes"))

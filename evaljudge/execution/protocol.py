@@ -48,8 +48,6 @@ BEFORE_AN_ANSWER = {
 
 @dataclass(frozen=True)
 class Probe:
-    """A judge's first question, which shows whether the model answers as it is asked."""
-
     judge: str
     prompt: Prompt
     options: Options
@@ -57,10 +55,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class PassedOn:
-    """The texts that the second judge of a cascade is asked about."""
+    """The texts that the second judge of a cascade is asked about; without it all are asked."""
 
-    judge: str
-    keys: frozenset[int]
+    judge: str = ""
+    keys: frozenset[int] = frozenset()
     said: Mapping[str, Judged] = field(default_factory=dict)
     """What it has said of some of them already, by document."""
 
@@ -80,8 +78,6 @@ class PassedOn:
 
 @dataclass(frozen=True)
 class Assignment:
-    """All that a worker needs to know besides its shards; it travels once."""
-
     output: Output
     judges: Sequence[Judge]
     engines: Engines
@@ -99,7 +95,7 @@ class Assignment:
     """What a worker's time costs, where a run may spend only so much."""
     judging: Sequence[Judge] = ()
     """The judges that judge with this model, where it writes for others, too; empty: all."""
-    passed_on: PassedOn | None = None
+    passed_on: PassedOn = PassedOn()
     """Where one of these judges is not asked about all texts."""
 
     def open_engine(self) -> Engine:

@@ -54,8 +54,6 @@ Known = Mapping[str, Briefs]
 
 
 class Counts:
-    """How many cases of open shards have passed a stage, reported about once a second."""
-
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._changed: dict[tuple[Stage, int], int] = {}
@@ -79,7 +77,7 @@ def shards_at_once(shards: Collection[Shard], source: ModelSource) -> int:
 
 
 class Superseded(Exception):
-    """Another worker's work on this shard counts."""
+    """Another worker's work counts."""
 
 
 MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
@@ -87,7 +85,6 @@ MayCommit = Callable[[int, Stage], Awaitable[dict[str, float] | None]]
 
 
 async def always(shard: int, stage: Stage) -> dict[str, float]:
-    """Nobody else has the shard in hand."""
     return {}
 
 
@@ -138,10 +135,7 @@ class ShardWork:
         )
 
     async def do(self, order: Order) -> AsyncIterator[dict[str, Any]]:
-        """The receipt of each stage as it is committed.
-
-        A stage that an earlier attempt committed is not done again.
-        """
+        """The receipt of each stage as it is committed, by an earlier attempt perhaps."""
         name = f"{order.shard.number:05d}{'-copy' if order.is_copy else ''}"
         attempt = await asyncio.to_thread(Attempt, name, self._here)
         order = replace(order, is_again=order.is_again or not attempt.is_first)
@@ -226,8 +220,7 @@ class ShardWork:
         cases: Sequence[Case],
         work: Callable[[Case], Coroutine[Any, Any, R]],
     ) -> tuple[list[R], dict[str, float]]:
-        """What each case gives, and what others did in vain, once it may be committed. Cases that
-        were saved are not done again (see case.py)."""
+        """What each case gives, and what others did in vain, once it may be committed."""
         results, stage, number = kept.results, kept.stage, order.shard.number
         if order.is_again or order.is_copy:
             await asyncio.to_thread(kept.find)
@@ -260,7 +253,7 @@ class ShardWork:
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case, kept)
             for judge in self._job.judges:
-                if not self._asked_of(judge, case).candidates and case.candidates:
+                if not self._job.passed_on.of(judge, case).candidates and case.candidates:
                     new_of[judge.name] = []
                     continue
                 mine = briefs[judge.kind]
@@ -317,16 +310,12 @@ class ShardWork:
             kept.asked[name].add_axes([*judged.verdicts, *judged.checks])
         return judged_by
 
-    def _asked_of(self, judge: Judge, case: Case) -> Case:
-        passed_on = self._job.passed_on
-        return passed_on.of(judge, case) if passed_on else case
-
     async def _judged(
         self, judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
     ) -> Judged:
-        passed_on, asked = self._job.passed_on, self._asked_of(judge, case)
-        judged = Judged([])
-        if passed_on and judge.name == passed_on.judge:
+        passed_on, judged = self._job.passed_on, Judged([])
+        asked = passed_on.of(judge, case)
+        if judge.name == passed_on.judge:
             judged = passed_on.said.get(case.document.doc_id, judged)
         said = {verdict.system for verdict in judged.verdicts}
         new = replace(asked, candidates=tuple(c for c in asked.candidates if c.system not in said))
@@ -401,7 +390,7 @@ class ShardWork:
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """All results; where one fails, the others are cancelled."""
+    """Where one fails, the others are cancelled."""
     tasks = [asyncio.create_task(item) for item in work]
     try:
         return await asyncio.gather(*tasks)

@@ -4,11 +4,9 @@
     prompts.about("synthetic", "fluency", case, "A", briefs)
     ->  [AskedPrompt("synthetic.compare", "The probability of …", "Compare …")]
 
-A run keeps replies and no prompts, which would be larger than all the rest. Its report keeps the
-task with the templates' words, and the judges' settings (`report/judging.json`): from these, a
-case and its briefs, the judge makes the same prompts again. Instead of an engine it has a model
-that writes down what it is asked. Where a judge's next question depends on a reply, a placeholder
-stands for the reply.
+A run keeps no prompts, which would be larger than all the rest. From the task and the settings that
+its report keeps, a case and its briefs, the judge makes them again, with a model that writes down
+what it is asked. Where the next question depends on a reply, a placeholder stands for the reply.
 """
 
 import json
@@ -76,7 +74,6 @@ class RecordedAsk:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Questions of one kind are one template, asked in one way."""
         return self.stage, self.prompt.template, self.how
 
 
@@ -133,8 +130,7 @@ def _writing(how: Writing) -> str:
 def dry_run(
     judge: Judge, case: Case, briefs: Sequence[Brief], recording: Recording
 ) -> list[RecordedAsk]:
-    """What a judge asks about a case. Briefs are written only where `recording` begins with that
-    stage."""
+    """Briefs are written only where `recording` begins with that stage."""
 
     async def ask() -> None:
         model, had = Remembering(recording), list(briefs)
@@ -190,8 +186,6 @@ def _questions(judge: Judge, case: Case) -> list[RecordedAsk]:
 
 @dataclass(frozen=True)
 class Judging:
-    """The judges of a run, as they were set, and their prompts: plain data."""
-
     task: Task
     judges: Mapping[str, Mapping[str, Any]]
 
@@ -200,9 +194,7 @@ def judging_of(job: Job) -> Judging:
     """The judges' settings, with digests of reference files; the fingerprint has the models."""
     judges = dict[str, Mapping[str, Any]]()
     for judge in job.judges:
-        settings = job.config.judges.get(judge.name, {})
-        kept = {key: value for key, value in settings.items() if key != "model"}
-        kept |= {"examples": judge.examples.model_dump(mode="json")} if judge.examples else {}
+        kept = {key: value for key, value in job.settled[judge.name].items() if key != "model"}
         has_file = judge.name in job.references
         judges[judge.name] = kept | ({SETTING: judge.asking[SETTING]} if has_file else {})
     return Judging(job.task, judges)
@@ -216,7 +208,6 @@ def keep_judging(place: Place, judging: Judging) -> None:
 
 
 def kept_judging(output: Output) -> Judging:
-    """What the last report kept; refused if that is damaged."""
     if KEPT not in (output.run() or {}).get(DERIVED, {}):
         raise UserError(NOT_KEPT)
     try:

@@ -3,8 +3,8 @@
     export_asks("runs/first", "asks.jsonl")      ->  412 asks of gpt-x: asks.jsonl …
     import_replies("runs/first", ["replies.jsonl"])
 
-The judges' own code asks a model that answers from the replies there are, and notes what else is
-asked (engines/endpoint/batch.py). Shards of which all is answered are committed as in any run.
+The judges ask a model that answers from the replies there are, and notes what else is asked
+(engines/endpoint/batch.py). Shards of which all is answered are committed as in any run.
 """
 
 import json
@@ -26,7 +26,6 @@ from evaljudge.storage import BATCH, Output, claimed, open_to_read, to_write
 from evaljudge.text import counted, one_line
 
 NAMED = 3
-"""Lines that are named of those with the same trouble."""
 OK = 200
 
 

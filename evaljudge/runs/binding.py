@@ -45,7 +45,6 @@ def refuse_lone_texts(corpus: Corpus, job: Job) -> None:
 
 
 def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
-    """The run's output folder, bound to its fingerprint, with every case in a shard."""
     config = job.config
     with open_corpus(job.corpus, config.bad_rows) as corpus:
         refuse_empty(corpus, config.corpus_name, "judge")
@@ -55,15 +54,12 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             check_references(job.references, job.judges, documents)
         now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
         _release_untouched(output, now)
-        bound = output.run()
+        bound, listing = _bound_and_listed(output)
         if bound is None:
-            _refuse_remains(output, output.has_listing, "run.json")
             _refuse_foreign(output)
             bound = _bind(output, job, now)
         output = Output(config.out, config.briefs, bound["id"])
-        listing = output.listing()
         if listing is None:
-            _refuse_remains(output, output.committed("prepare"), "shards.json")
             refuse_other_run(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
@@ -78,7 +74,6 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
 
 
 def _release_untouched(output: Output, now: Fingerprint) -> None:
-    """Free the folder of another run if no model has answered anything for that run."""
     if bound := output.run():
         there = _fingerprint(bound, output.listing() or bound["fingerprint"])
         if differences(there, now) and output.holds_no_answer:
@@ -101,7 +96,6 @@ def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
 
 
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:
-    """Take over new cases and ratings of the corpus into a run whose shards are listed."""
     known, grown = output.shards(), listing["corpus"] != corpus.digest
     if grown:
         _mark_known(output, known, corpus, job)  # refuses before anything is written
@@ -114,12 +108,16 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
     _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim, known)
 
 
-def _refuse_remains(output: Output, remains: object, gone: str) -> None:
-    if remains:
+def _bound_and_listed(output: Output) -> tuple[dict[str, Any] | None, Listing | None]:
+    """What run.json and shards.json say; refused where one of them is gone from a run's folder."""
+    bound = output.run()
+    listing = output.listing() if bound else None
+    if listing is None and (output.committed("prepare") if bound else output.has_listing):
         raise UserError(
-            f"{output.uri}: {gone} is gone, and shards of a run lie there: put it back, or take "
-            "another `out`"
+            f"{output.uri}: {'shards' if bound else 'run'}.json is gone, and shards of a run lie "
+            "there: put it back, or take another `out`"
         )
+    return bound, listing
 
 
 def _refuse_foreign(output: Output) -> None:
@@ -135,11 +133,8 @@ def _refuse_foreign(output: Output) -> None:
 def open_bound(job: Job) -> Output:
     """The folder of a run that was begun before, its corpus untouched."""
     output = Output(job.config.out, job.config.briefs)
-    bound = output.run()
-    listing = output.listing() if bound else None
+    bound, listing = _bound_and_listed(output)
     if bound is None or listing is None:
-        remains = output.has_listing if bound is None else output.committed("prepare")
-        _refuse_remains(output, remains, "run.json" if bound is None else "shards.json")
         raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
     now = job.fingerprint(listing["corpus"])
     refuse_other_run(output, differences(_fingerprint(bound, listing), now))
@@ -196,7 +191,6 @@ def _cut(
     claim: Claim,
     known: Sequence[Shard] = (),
 ) -> None:
-    """Append shards of these cases to those known, and list them all."""
     a_byte = _tokens_a_byte(job, corpus)
     most = min(MOST_CASES, max(1, corpus.cases // LEAST_SHARDS))
     first = max((shard.number for shard in known), default=-1) + 1
@@ -237,9 +231,8 @@ def _cut(
 def cut_by_cost(
     cases: Iterable[Case], tokens: Callable[[Case], float], most: int
 ) -> Iterator[list[Case]]:
-    """The cases in their order, in pieces of so many cases and of MOST_TOKENS at most; a case that
-    costs more is a piece of its own. The pieces depend on the corpus and on what is asked, never on
-    who will do it, so a run may go on with other workers."""
+    """Pieces of at most so many cases and MOST_TOKENS; a case that costs more is one of its own.
+    They never depend on who will do them, so a run may go on with other workers."""
     piece, total = list[Case](), 0.0
     for case in cases:
         cost = tokens(case)
@@ -253,7 +246,7 @@ def cut_by_cost(
 
 
 def _tokens_a_byte(job: Job, corpus: Corpus) -> float:
-    """What a model computes for each byte of a case, by what the judges would ask of one."""
+    """By what the judges would ask of one case."""
     sample = sorted(islice(corpus, SAMPLED), key=attrgetter("whole_size"))
     middle = sample[len(sample) // 2]
     return tokens_of(job, middle) / max(1, middle.whole_size)
@@ -289,7 +282,7 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
 
 
 def _mark_known(output: Output, old: list[Shard], corpus: Corpus, job: Job) -> None:
-    """Mark the candidates that are in shards already: an extension does not ask them again."""
+    """An extension does not ask about these candidates again."""
     whole = [judge.name for judge in job.judges if judge.whole_documents]
     for cases in ahead(output.cases, map(_at_any_time, old)):
         for case in cases:
@@ -319,10 +312,7 @@ def _refuse_other_texts(old: Case, now: Case) -> None:
 
 
 def _refresh_ratings(output: Output, shards: list[Shard], corpus: Corpus) -> list[Shard]:
-    """Human ratings were added or corrected: the shards take them over, nothing is asked.
-
-    A candidate that this corpus does not hold keeps the ratings it had.
-    """
+    """A candidate that this corpus does not hold keeps the ratings it had."""
 
     def corrected() -> Iterator[tuple[Shard, list[Case]]]:
         read = ahead(output.cases, map(_at_any_time, shards))

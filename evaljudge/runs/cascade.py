@@ -1,9 +1,8 @@
 """Which texts a cascade passes on to its second judge, once the first has judged all.
 
-Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade: it is resumed
-as any, and its receipts are counted in the whole run. What it said of drawn texts that are passed
-on is taken over from there, and its briefs lie with those of the whole run, so nothing is asked
-twice.
+Texts are drawn, and the second judge judges them in a run of its own, in OUT/cascade, whose
+receipts are counted in the whole run. Its briefs lie with those of the whole run, and what it said
+of drawn texts that are passed on is taken over, so nothing is asked twice.
 """
 
 import json
@@ -12,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from evaljudge.decisions.certified import kept
 from evaljudge.engines import Engines
 from evaljudge.execution.protocol import PassedOn
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.runs.job import BOTH, Job
+from evaljudge.runs.job import BOTH, Job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Shard
 
@@ -42,13 +41,9 @@ UNASKED: dict[str, Any] = {
 """What the run of the drawn texts does without."""
 
 
-def passed_on(
-    job: Job, output: Output, run: Callable[[Config, Engines], Outcome]
-) -> PassedOn | None:
+def passed_on(job: Job, output: Output, run: Callable[[Config, Engines], Outcome]) -> PassedOn:
     """The texts that the second judge is asked about, with what it has said of drawn ones."""
-    wanted, cascade = job.config.cascade, job.mixes.get(NAME)
-    if not wanted or not isinstance(cascade, Cascade):
-        return None
+    wanted, cascade = required(job.config.cascade), cast(Cascade, job.mixes[NAME])
     first, then = (next(j for j in job.judges if j.name == n) for n in (wanted.first, wanted.then))
     ends = sides(job.config)
     axes = axes_of(cascade, job.scorers, ends)
@@ -93,13 +88,13 @@ def passed_on(
 
 
 def _said(of_drawn: Output, judge: Judge, above: Collection[tuple[str, str]]) -> dict[str, Judged]:
-    """What the judge found for these texts of the drawn ones, by document, at no further cost."""
+    """By document."""
     said = defaultdict[str, Judged](lambda: Judged([], []))
     for shard in of_drawn.shards():
         for verdict in of_drawn.verdicts(judge.name, shard, with_tokens=False):
             if (verdict.doc_id, verdict.system) in above:
                 said[verdict.doc_id].verdicts.append(verdict)
-        checks = of_drawn.checks(judge.name, shard, with_tokens=False) if judge.has_checks else ()
+        checks = of_drawn.checks(judge.name, shard) if judge.has_checks else ()
         for check in checks:
             if check.doc_id in said:
                 said[check.doc_id].checks.append(check)

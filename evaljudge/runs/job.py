@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from evaljudge.analysis.calibration import calibrated_name
@@ -65,9 +65,7 @@ class Job:
     model: FoundModel | None
     writer: FoundModel | None
     engine: str
-    """The engine's name and version, for fingerprints and signatures."""
     references: Mapping[str, str] = field(default_factory=dict)
-    """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
     own_models: Mapping[str, FoundModel] = field(default_factory=dict)
     """The models of judges that do not use the common one."""
@@ -76,7 +74,6 @@ class Job:
 
     @property
     def one_model(self) -> bool:
-        """Writer and judge are the same: one engine does both stages."""
         return required(self.model).identity == required(self.writer).identity
 
     @property
@@ -151,7 +148,7 @@ class Job:
 
     @property
     def settled(self) -> dict[str, dict[str, Any]]:
-        """The judges' settings, with the examples as they are chosen."""
+        """With the examples as they are chosen."""
         settings = dict(self.config.judges)
         for name, shown in ((judge.name, judge.examples) for judge in self.judges):
             if shown:
@@ -159,12 +156,11 @@ class Job:
         return settings
 
     def thinking(self, judge: Judge) -> Thinking | None:
-        """How its model thinks before it chooses."""
         return required(self.own_models.get(judge.name) or self.model).source.thinking
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of its judges, each once: judges of one kind keep their briefs together."""
+        """Judges of one kind keep their briefs together."""
         return list(dict.fromkeys(judge.kind for judge in self.judges))
 
     @property
@@ -207,7 +203,6 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
         of_uses = [*self._threshold_cautions(), *self._rank_cautions(), *self._scale_cautions()]
@@ -282,7 +277,6 @@ class Job:
 
     @property
     def meanings(self) -> dict[str, str]:
-        """What the values of each scorer mean, where that is known."""
         meanings = {
             judge.name + suffix: meaning
             for judge in self.judges
@@ -381,11 +375,11 @@ def assemble_job(
     mistakes = Mistakes()
     task = _task_of(config, mistakes)
     settings, references = take_references(config.judges, [axis.name for axis in task.axes])
-    with_examples = Chooser(config, task, bound)
     judges, metrics = list[Judge](), list[Metric]()
     for name, options in settings.items():
         with mistakes.noted():
-            judges += make_judges({name: with_examples(name, options)}, task)
+            options = _with_examples(config, task, bound, name, options)
+            judges += make_judges({name: options}, task)
     for name, options in config.metrics.items():
         with mistakes.noted():
             metrics += make_metrics({name: options})
@@ -468,39 +462,28 @@ def _refuse_one_model(job: Job) -> None:
         )
 
 
-class Chooser:
-    """Fills in a judge's `examples`: as they were chosen when the run was begun, else now."""
-
-    def __init__(self, config: Config, task: Task, bound: Fingerprint | None) -> None:
-        self._config, self._axes = config, [axis.name for axis in task.axes]
-        self._bound = bound
-
-    def __call__(self, name: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-        if options.get("examples") is None:
-            return options
-        where = f"judges.{name}.examples"
-        given = read_settings(Examples, options["examples"], where)
-        if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
-            return options
-        n = given.n
-        known = self._known.get(name, {}).get("examples", {})
-        if known.get("n") == n:
-            return {**options, "examples": known}
-        with open_corpus(corpus_of(self._config), self._config.bad_rows) as corpus:
-            chosen = choose(corpus, n, self._axes, where)
-        return {**options, "examples": chosen.model_dump(mode="json")}
-
-    @cached_property
-    def _known(self) -> Mapping[str, Any]:
-        """The judges of the run that lies there, once a model has answered for it."""
-        there = Output(self._config.out)
-        begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
-        known: Mapping[str, Any] = (self._bound or begun).get("judges", {})
-        return known
+def _with_examples(
+    config: Config, task: Task, bound: Fingerprint | None, name: str, options: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """A judge's `examples` are those chosen when a model first answered for the run, else chosen
+    now."""
+    if options.get("examples") is None:
+        return options
+    where = f"judges.{name}.examples"
+    given = read_settings(Examples, options["examples"], where)
+    if given.chosen:  # by the run that this one is a part of: its texts bear no ratings
+        return options
+    there = Output(config.out)
+    begun = {} if there.holds_no_answer else (there.run() or {}).get("fingerprint", {})
+    known = (bound or begun).get("judges", {}).get(name, {}).get("examples", {})
+    if known.get("n") == given.n:
+        return {**options, "examples": known}
+    with open_corpus(corpus_of(config), config.bad_rows) as corpus:
+        chosen = choose(corpus, given.n, [axis.name for axis in task.axes], where)
+    return {**options, "examples": chosen.model_dump(mode="json")}
 
 
 def _refuse_unable(judge: Judge, model: FoundModel | None) -> None:
-    """A model that cannot do what the judge will ask of it."""
     if model is None or model.facts is None:
         return
     if judge.weighs and not model.facts.weighs:

@@ -2,9 +2,8 @@
 
     {"time": "2026-11-23T20:31:07.112Z", "level": "error", "event": "error", "message": "out: …"}
 
-It is a variable of the environment and no key of the configuration, because mistakes in the
-configuration itself are written in this form, too. This module imports little: the process that
-watches a command writes in this form as well (commands/supervised.py).
+It is no key of the configuration, whose own mistakes are written in this form, too. This module
+imports little: the process that watches a command needs it as well (commands/supervised.py).
 """
 
 import io
@@ -49,7 +48,6 @@ def json_line(level: str, event: str, **fields: Any) -> str:
 
 
 def message_line(text: str) -> str:
-    """A line for people as an object; the level is in how it begins."""
     if text.startswith(ERROR):
         return json_line("error", "error", message=text.removeprefix(ERROR))
     if text.startswith(WARNING):

@@ -3,8 +3,6 @@
 >>> outcome = run("cases.yaml")
 >>> outcome.agreement[0]
 Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
-
-The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
 
 import weakref
@@ -87,8 +85,7 @@ def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
         output = held.bind(BOTH, extend)
         with held.one_session(output) as begun:
             held.ask(output, BOTH)
-            held.measure(output, output.shards())
-            return held.report(output, begun=begun, is_measured=True)
+            return held.report(output, begun=begun)
 
     return _done_whole(job, watcher, work)
 
@@ -204,7 +201,6 @@ def _done_whole(job: Job, watcher: Watcher, work: "Callable[[ClaimedJob], R]") -
 
 @contextmanager
 def _saying_what_is_kept(job: Job) -> Iterator[None]:
-    """Where a run is given up or ended by a signal, a rerun resumes only what is committed."""
     output = Output(job.config.out)
     try:
         yield
@@ -354,7 +350,6 @@ class ClaimedJob:
         output: Output,
         *,
         begun: bool = False,
-        is_measured: bool = False,
         damaged: Faulty = MappingProxyType({}),
     ) -> Outcome:
         """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
@@ -363,8 +358,7 @@ class ClaimedJob:
         output.sweep()  # what a report that was killed has left half-written
         output.reread()
         shards, notes = reporting.shards_to_report(job, output, damaged)
-        if not is_measured:
-            self.measure(output, shards)
+        self.measure(output, shards)
         texts = counted(sum(shard.candidates for shard in shards), "text", "texts")
         self.watcher.entering(f"scoring and reporting {texts}")
         few_are_here = not begun and len(shards) <= MOST_SCORED_HERE

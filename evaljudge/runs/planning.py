@@ -1,11 +1,9 @@
 """What a run would ask from here on: its judges over its cases with a model that only imagines.
 
-Shards that are committed and briefs that exist are not planned again. The number of asks is exact
-as long as every brief can be had: a reference that is cut or empty is not asked with. Prompt tokens
-are counted with the model's own tokenizer, and are exact where the briefs exist; a brief that is
-not written yet is taken to be as long as the corpus' own candidates. An option of several tokens
-takes further requests, which depend on the replies and are not planned (a run counts them as
-`further`).
+The number of asks is exact as long as every brief can be had: a reference that is cut or empty is
+not asked with. Prompt tokens are exact where the briefs exist; a brief that is not written yet is
+taken to be as long as the corpus' own candidates. An option of several tokens takes further
+requests, which depend on the replies and are not planned.
 """
 
 import pickle
@@ -78,7 +76,6 @@ class Plan(InLines):
         return [f"{name}: {group}" for name, n in self.unscored.items() for group in grouped(n)]
 
     def foresee(self, name: str, reasons: Iterable[str]) -> None:
-        """Count the reasons that hold whatever the model replies."""
         for reason in reasons:
             if all(group.foreseeable for group in grouped({reason: 1})):
                 self.unscored.setdefault(name, Counter())[reason] += 1
@@ -95,10 +92,6 @@ class Plan(InLines):
 
 def make_plan(job: Job, written: "KnownBriefs | None" = None) -> Plan:
     """`written`: the briefs of the runs planned before this one, to which its own are added."""
-    return complete(_planned(job, written))
-
-
-async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "judge")
         refuse_lone_texts(corpus, job)
@@ -114,20 +107,11 @@ async def _planned(job: Job, written: "KnownBriefs | None") -> Plan:
                     plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
                 for part in job.passes:
                     work = _remaining(part, output, corpus, plan)
-                    await _PassPlan(part, briefs, output, plan).add(work)
+                    complete(_PassPlan(part, briefs, output, plan).add(work))
         for case in corpus if job.metrics else ():
             for metric in job.metrics:
                 plan.foresee(metric.name, _unmeasurable(metric, case))
         return plan
-
-
-async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
-    plan = Plan()
-    with known_briefs() as briefs:
-        for part in job.passes:
-            work = ((case, part.stages) for case in cases)
-            await _PassPlan(part, briefs, None, plan).add(work)
-    return plan
 
 
 def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
@@ -142,9 +126,13 @@ def longest_ask(part: Pass, output: Output, todo: Iterable[Shard]) -> int:
     left = (shard for shard in todo if f"{shard.number}" in sizes)
     shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
     cases = chain.from_iterable(map(output.cases, shards))
+    plan = Plan()
     try:
         largest = nlargest(LONGEST_CASES, cases, key=attrgetter("size"))
-        plan = complete(_planned_afresh(part.job, largest))
+        with known_briefs() as briefs:
+            for each in part.job.passes:
+                work = ((case, each.stages) for case in largest)
+                complete(_PassPlan(each, briefs, None, plan).add(work))
     except UserError:  # no tokenizer here: the engine says what does not fit
         return 0
     return plan.longest.get(part.source.source, 0)
@@ -209,8 +197,6 @@ class KnownBriefs:
 
 
 class _PassPlan:
-    """Adds to a plan what one pass asks."""
-
     def __init__(self, part: Pass, briefs: KnownBriefs, output: Output | None, plan: Plan) -> None:
         self._job, self._judging = part.job, part.judging
         self._source, self._stages = part.source, part.stages

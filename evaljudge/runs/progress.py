@@ -3,12 +3,7 @@
     prepared 60/100 documents at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left,
     3 unscored, 0.21 GPU-hours (4 min so far)
 
-Where logs are JSON, an object for each stage, once a minute; `rate` is in cases a minute, and it
-and `left_seconds` are there once they are known:
-
-    {"time": "…", "level": "info", "event": "progress", "stage": "judge", "done": 32, "of": 100,
-     "unscored": 3, "rate": 14.2, "left_seconds": 287, "gpu_hours": 0.21, "worker_hours": 0.21,
-     "asks": 5120, "cost": 0.52}
+Where logs are JSON, an object for each stage (docs/cluster.md has the fields).
 """
 
 import sys
@@ -31,9 +26,7 @@ BAR = 5
 
 
 class Log(Watcher):
-    """One line when the asking starts, one when it ends, and one each minute in between; the first
-    of these comes early, and again early when a model is loaded.
-    """
+    """A line when the asking starts and ends, and one each minute; the first is early."""
 
     def __init__(self, stream: TextIO, every: float = A_MINUTE, first: float = FIRST_LINE) -> None:
         self._stream, self._every, self._first = stream, every, first
@@ -100,8 +93,6 @@ class Log(Watcher):
 
 
 class JsonLog(Log):
-    """Writes at the same times as the log for people."""
-
     def entering(self, phase: str) -> None:
         super().entering(phase)
         self._say_fields("info", "phase", phase=phase)

@@ -8,14 +8,9 @@
     {"doc_id": "d1", "source_sha256": "9f86…", "axis": "fluency", "level": 3.0, "text": "A flood …",
      "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@3 | Qwen/Qwen3-8B@b968… | …"}
 
-The model is not asked for references that the file has; it writes the others. Before a shard is
-ordered, the file's rows are put into a file of briefs, where the shard's worker finds them:
-
-    Brief("d1", key, "synthetic", "fluency", "3", {"rating": 3.0, "text": "A flood …",
-          "writer": "Qwen/Qwen3-8B@b968…"}, signature=…)
-
-The file's digest stands in place of its path in the run's fingerprint, so that another file makes
-another run. Files have many rows: they are read and written row by row, with an index on disk.
+The model writes only what the file lacks. Before a shard is ordered, the file's rows are put into a
+file of briefs, where the shard's worker finds them. The file's digest stands in place of its path
+in the run's fingerprint. Files have many rows: they are read row by row, with an index on disk.
 """
 
 import json
@@ -120,11 +115,7 @@ def _add(index: Index, path: str) -> str:
 def take_references(
     judges: Mapping[str, Mapping[str, Any]], axes: Collection[str]
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
-    """The judges' settings with digests in place of files, and each judge's file.
-
-    take_references({"synthetic": {"references": "refs.jsonl", "levels": 5}}, ["fluency"])
-    -> {"synthetic": {"references": "5f1c09ab77e2d410", "levels": 5}}, {"synthetic": "refs.jsonl"}
-    """
+    """The judges' settings with digests in place of files, and each judge's file."""
     files = {name: settings.get(SETTING) for name, settings in judges.items()}
     paths = {name: path for name, path in files.items() if isinstance(path, str)}
     digests = {path: _digest(path, axes) for path in dict.fromkeys(paths.values())}
@@ -146,8 +137,6 @@ def _digest(path: str, axes: Collection[str]) -> str:
 
 
 class GivenReferences:
-    """The files that a run's judges are given, whose rows become briefs."""
-
     def __init__(self, index: Index, paths: Paths, judges: Sequence[Judge]) -> None:
         self._index, self._paths = index, paths
         self._takers = [judge for judge in judges if judge.name in paths]
@@ -195,7 +184,6 @@ def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenRef
 
 
 def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
-    """Refuse files whose references were written for other texts than these documents'."""
     with given_references(paths, judges) as references:
         if not sum(map(references.has_any, documents)):  # checks all, not only the first
             files = ", ".join(dict.fromkeys(paths.values()))
@@ -205,10 +193,7 @@ def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[
 def put_references(
     paths: Paths, judges: Sequence[Judge], writer: Identity, output: Output, shards: Sequence[Shard]
 ) -> None:
-    """Put what the files hold where the workers of shards that are to be prepared find it.
-
-    Briefs that are there already stay, unless they are unscored.
-    """
+    """Briefs that are there already stay, unless they are unscored."""
     prepared, index_in_use, given = output.committed("prepare"), Lock(), output.loose()
 
     def put(references: GivenReferences, shard: Shard) -> None:
@@ -242,7 +227,6 @@ class ExportedReferences:
     references: int
     documents: int
     unscored: int
-    """References that could not be written."""
 
 
 _SEEN = """
@@ -312,7 +296,6 @@ def _prepared(output: Output, writers: Writers) -> list[Shard]:
 
 
 def _read(output: Output, writers: Writers, shard: Shard) -> tuple[dict[str, str], list[Made]]:
-    """The digest of each document's source, and the shard's briefs that are references."""
     sources = {document.doc_id: _source_digest(document) for document in output.sources(shard)}
     briefs = (
         (brief, made)
@@ -323,10 +306,8 @@ def _read(output: Output, writers: Writers, shard: Shard) -> tuple[dict[str, str
 
 
 def _is_new(index: Index, brief: Brief, out: str) -> bool:
-    """Each reference once: where a run was extended, several shards have a document's.
-
-    An unscored one counts as missing until another shard has it.
-    """
+    """Where a run was extended, several shards have a document's references. An unscored one counts
+    as missing until another shard has it."""
     at = (brief.doc_id, brief.axis, brief.part)
     is_written = brief.status == "ok"
     digest = sha256(brief.content["text"].encode()).digest() if is_written else None

@@ -3,8 +3,8 @@
     verdicts/synthetic/00003.parquet: is empty
     ->  damaged/verdicts/synthetic/00003.parquet; shard 3 has no marker of `judge` any more
 
-Nothing is searched for damage while all is well: a file that is read proves itself. Once one does
-not, all files are looked at, so that one rerun repairs everything.
+A file that is read proves itself. Once one does not, all files are looked at, so that one rerun
+repairs everything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,6 @@ UNEXPECTED = ("commits/", "briefs/")
 
 
 def until_whole(job: Job, work: Callable[[], R], warn: Callable[[str], None]) -> R:
-    """Do the work, which resumes what was begun, again after each repair."""
     for _ in range(MOST_REPAIRS):
         try:
             return work()
@@ -38,7 +37,7 @@ def until_whole(job: Job, work: Callable[[], R], warn: Callable[[str], None]) ->
 
 
 def _repaired(job: Job, error: Damaged) -> str:
-    """Everything damaged is set aside; a line that says what. Refused before anything is moved."""
+    """A line that says what; refused before anything is moved."""
     output = open_bound(job)
     faults = _faults(output, error)
     cases = cases_again(job, output, [f for f in faults if f.name.startswith("cases/")])
@@ -86,10 +85,8 @@ def named(faults: Sequence[Fault]) -> str:
 
 
 def _faults(output: Output, error: Damaged) -> list[Fault]:
-    """All that can be made again. The error's file is not among them where its shard's marker,
-    which would name it, is damaged too: then the shard is done again all the same. Markers and
-    briefs are added of which nothing says that they should be there. Refused where one of all may
-    not be read."""
+    """The error's file is not among them where its shard's marker, which would name it, is damaged
+    too. Markers and briefs are added of which nothing says that they should be there."""
     faults = inspect(output).faults
     for fault in faults:
         if not isinstance(fault.error, Damaged):

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from itertools import chain
 
 import evaljudge
-from evaljudge.agreement.rated import Key, unmatched
+from evaljudge.agreement.rated import unmatched
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
 from evaljudge.analysis.calibration import calibrate_shards
@@ -89,14 +89,8 @@ def findings_of(
     damaged: Iterable[Shard],
     executor: Executor,
 ) -> tuple[Findings, Accounts, list[Shard]]:
-    """Score these shards, and compute all that the report says of them, and what they cost; gives
-    the shards of the texts that the page shows, too.
-
-    `notes`: warnings that come first. A page's first screen has room for one warning and a terminal
-    for few, so they are in the order of how much they put in doubt: what is missing, ratings and
-    axes that do not meet, the model and the judge, what is made of their scores, and last what
-    concerns the cost.
-    """
+    """Gives the shards of the texts that the page shows, too. `notes`: warnings that come first; a
+    page's first screen has room for one, so they are in the order of how much they put in doubt."""
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
     scored = added_up(executor.as_done(scoring, output.scored_together(shards)), scoring.nothing())
@@ -162,7 +156,9 @@ def findings_of(
         Rank.COST: list(accounts.cost_warnings),
     }
     kept, bound = tables.as_kept(), output.run() or {}
-    telling = telling_texts(kept, _headlines(job), job.config.view)
+    headlines = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
+    headlines = headlines or [(name, ANY_AXIS) for name in job.scorers]
+    telling = telling_texts(kept, headlines, job.config.view)
     findings = Findings(
         run=job.config.out,
         task=job.task.name,
@@ -218,12 +214,6 @@ def named_by_panel(job: Job, model: Callable[[Job], FoundModel | None]) -> str:
     if len(judges) < 2:
         return next(iter(judges), "none")
     return ", ".join(f"{named} ({', '.join(names)})" for named, names in judges.items())
-
-
-def _headlines(job: Job) -> list[Key]:
-    """Each judge's first scorer, on all its axes; without judges, the metrics."""
-    judged = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
-    return judged or [(name, ANY_AXIS) for name in job.scorers]
 
 
 def corpus_notes(output: Output, judged: Sequence[str] = ()) -> Iterator[str]:

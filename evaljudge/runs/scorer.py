@@ -6,9 +6,8 @@
         first = scorer.score(cases)       loads the engine
         second = scorer.score(others)     finds it loaded
 
-Each call is a whole run of its own, in this process and without Ray: its folder has the scores, the
-evidence and the report that any run has. Where no `out` is named, the folder is a temporary one
-that is removed as soon as nothing refers to the outcome any more.
+Each call is a whole run of its own, in this process and without Ray. Where no `out` is named, its
+folder is a temporary one, removed as soon as nothing refers to the outcome any more.
 """
 
 import os
@@ -154,7 +153,6 @@ class Scorer:
 
 
 def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as in a configuration: a single name is a list of one, None is left out."""
     for key, message in _MISPLACED.items():
         if key in settings:
             raise UserError(message)
@@ -186,7 +184,6 @@ def _is_there(path: str) -> bool:
 
 
 def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome:
-    """Where none is named, in a temporary one: it goes with its outcome, or after an error."""
     if out is not None:
         return work(as_path(out, "out"))
     folder = tempfile.mkdtemp(prefix="evaljudge-score-")

@@ -2,8 +2,7 @@
 
     spent.json   {"asks": 1204, "tokens": 1320455, "cost": 8.41}
 
-Receipts know of shards that are done only; the note also counts what was asked about others, and
-again. A process that is killed has noted all but its last seconds.
+The note also counts what was asked again, and about shards that have no receipt yet.
 """
 
 import threading

@@ -3,8 +3,7 @@
     commits/judge/00003.json     {"measured": {"rouge1": "rouge1@1 | …", …}, …}
     commits/measure/00003.json   {"measured": {"importance": "importance@1 | …", …}, …}
 
-A metric is missing where its signature is not the one that a shard was measured under: metrics may
-change between reports, and only what changed is measured.
+A metric is missing where its signature is not the one that a shard was measured under.
 """
 
 from collections import defaultdict
@@ -44,19 +43,18 @@ def do_pass(
     executor: Executor | None = None,
     passed_on: PassedOn | None = None,
 ) -> None:
-    """Have these shards asked; `longest`: what is known of a prompt (see `ModelSource.longest`);
-    `executor`: in place of the job's."""
+    """`longest`: see `ModelSource.longest`; `executor`: in place of the job's."""
     output = output.of(part.job.panel)
     files = _brief_files(part.job, output, list(todo))
     saved = set[int]().union(*map(output.saved, part.stages))
     orders = [Order(s, stages, files[s], s.number in saved) for s, stages in todo.items()]
     part = replace(part, source=replace(part.source, longest=longest))
-    assignment = replace(_assignment(part, output, orders), passed_on=passed_on)
+    assignment = replace(_assignment(part, output, orders), passed_on=passed_on or PassedOn())
     (executor or part.job.executor).ask(assignment, orders, watch, budget)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
-    """The stages that each shard still lacks for any of the run's models, shards in order."""
+    """For any of the run's models, shards in order."""
     left = dict[Shard, list[Stage]]()
     for part in job.passes:
         for shard, stages in lacking(part, output, wanted).items():
@@ -65,7 +63,6 @@ def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, li
 
 
 def lacking(part: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
-    """The stages of a pass that each shard still lacks, shards in order."""
     output = output.of(part.job.panel)
     done = {stage: output.committed(stage) for stage in wanted if stage in part.stages}
     left = {

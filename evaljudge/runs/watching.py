@@ -1,11 +1,9 @@
 """What a run calls as it goes on; how far it is, how fast, and how long the rest will take.
 
 Cases count as soon as they are done; those of a shard whose worker is lost are taken back when
-another begins it again. Of receipts alone, counts would move by up to 32 cases at once.
-
-Rates and the time left: each stage has its own seconds per case, over the last ten minutes. Where
+another begins it again. Each stage has its own seconds per case, over the last ten minutes. Where
 workers prepare some shards while they judge others, the seconds that pass are shared out by how
-many shards are in either stage. Cases that began together end together: first figures are low.
+many shards are in either stage.
 """
 
 import threading
@@ -35,7 +33,6 @@ class Watcher:
     """Called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
     price = NO_PRICE
-    """What the run says its workers and tokens cost."""
 
     def __enter__(self) -> Self:
         return self
@@ -75,8 +72,6 @@ class _Stage(NamedTuple):
 
 
 class ProgressTally:
-    """How much of each stage is done, how fast, and how long the rest will take."""
-
     def __init__(
         self, todo: Todo, clock: Callable[[], float] = time.monotonic, price: Price = NO_PRICE
     ) -> None:
@@ -145,7 +140,6 @@ class ProgressTally:
         return said + (f"; {rest}" if rest else "")
 
     def as_fields(self) -> list[dict[str, Any]]:
-        """How far each stage is; `rate` (cases a minute) and `left_seconds` where known."""
         with self._lock:
             return [self._fields(stage) for stage in self._stages(self._mark_now())]
 

@@ -1,9 +1,6 @@
 """Whether the files of a run are as they were written: all that are damaged, found in one pass.
 
-    inspect(Output("runs/first"))  ->  Inspected(proven=84, faults=[Fault(…)], …)
-
-A shard's marker is a bundle with the files that it names. Where a run is done, every shard must
-have one.
+inspect(Output("runs/first"))  ->  Inspected(proven=84, faults=[Fault(…)], …)
 """
 
 import re
@@ -137,7 +134,6 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
 
 
 def digests(output: Output, selections: Iterable[str]) -> dict[str, str]:
-    """The digests of the files of the report and these selections, which `inspect` compares."""
     report = (f"report/{name}" for name in output.place.names("report"))
     selected = [f"selected/{name}.{ending}" for name in selections for ending in ("json", "jsonl")]
     names = [*filter(_REPORT.fullmatch, report), *selected]
@@ -152,7 +148,7 @@ def was_finished(run: Mapping[str, Any]) -> bool:
 def _proven(
     output: Output, seen: Inspected, files: Sequence[_File]
 ) -> Iterator[tuple[_File, dict[str, Any]]]:
-    """The undamaged files, with what a JSON file holds; the others are noted as faults."""
+    """The undamaged files, with what a JSON file holds."""
 
     def prove(file: _File) -> dict[str, Any] | Damaged | DiskError | None:
         try:

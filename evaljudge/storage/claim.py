@@ -120,7 +120,6 @@ class _Lock:
         return ""
 
     def _locked(self) -> bool:
-        """Whether what is locked now is the file of that name."""
         os.makedirs(self._folder, exist_ok=True)  # a holder that left no trace has removed it, too
         self._file = self._opened(os.O_RDWR | os.O_CREAT)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -223,7 +222,6 @@ def _held(uri: str, holder: str) -> AtWork:
 
 
 def _who() -> dict[str, Any]:
-    """This process, so that others can find out whether it still lives."""
     pid = os.getpid()
     name, born = f"process {pid} on {os.uname().nodename}", psutil.Process().create_time()
     return {"name": name, "machine": this_machine(), "pid": pid, "born": born}

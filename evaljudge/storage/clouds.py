@@ -1,9 +1,7 @@
 """Google's and Azure's storage: `gs://bucket/key`, `az://container/key`.
 
-Obstore does for both what s3.py does for S3: each request once, reads without asking for the size,
-and puts that hold only if the object is not there yet, or still the one that was read. Credentials
-are the environment's (GOOGLE_APPLICATION_CREDENTIALS, gcloud's own file; AZURE_STORAGE_ACCOUNT_NAME
-with AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN, …) or the machine's, never the URI's.
+Obstore does for both what s3.py does for S3. Credentials are the environment's or the machine's,
+never the URI's.
 """
 
 import os
@@ -68,8 +66,6 @@ class CloudFiles:
 
 
 class CloudFile:
-    """A file that is read piece by piece."""
-
     def __init__(self, store: Any, uri: str, key: str) -> None:
         if not key:
             raise FileNotFoundError(uri)

@@ -1,10 +1,8 @@
 """Storage that fails: retries of object storage, and errors of a disk as one line.
 
 After throttling, 5xx, lost connections and outages, requests are tried again with backoff and
-jitter. Errors that waiting cannot solve (no such bucket, access denied) are raised at once, in one
-line that names the place. A place that has never answered is given up after seconds: its address is
-wrong, or nothing there can be reached from here. Of a disk that is full, read-only or failing, the
-line says which file, what is wrong, and what to do.
+jitter. Errors that waiting cannot solve (no such bucket, access denied) are raised at once. A place
+that has never answered is given up after seconds: its address is wrong, most likely.
 
 And an index on disk, for what is too much to hold in memory: SQLite keeps a database without a name
 in a temporary file, beyond what fits its cache, and removes it when it is closed.
@@ -133,10 +131,7 @@ _REFUSALS = {
 
 
 def patiently(uri: str, work: Callable[[], R], patience: float | None = None) -> R:
-    """Try until it is done, refused for good, or has taken too long.
-
-    The work must be safe to do twice: an answer may be lost, not only a request.
-    """
+    """The work must be safe to do twice: an answer may be lost, not only a request."""
     if patience is None:
         patience = seconds_in(VARIABLE, PATIENCE)
     begun = time.monotonic()
@@ -180,8 +175,6 @@ def answer_within(uri: str) -> float:
 
 
 class _Known:
-    """What this process knows of storage, in all of its threads."""
-
     hosts: ClassVar = set[str]()
     """Buckets that have answered, by the beginning of their URIs."""
     are_all_known: ClassVar = False

@@ -5,15 +5,13 @@
 
 What a stage of a shard writes is a part of the stage's bundle (seals.py), and has the same name as
 if it were a file of its own.
-
-A file that is not as it was written is a Damaged, which says what can be done.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +33,6 @@ from evaljudge.storage.seals import (
     read_parquet,
     sealed_json,
 )
-from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
@@ -76,10 +73,8 @@ REMEDIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The judges of one model, by the ends of the names of what is written for them.
-
-    Both ends are empty for the model that a configuration names for all judges.
-    """
+    """The judges of one model, by the ends of the names of what is written for them; both are empty
+    for the model that a configuration names for all judges."""
 
     prepare: str = ""
     """The end of the names of briefs and their markers: their writer's."""
@@ -157,8 +152,7 @@ class RunFiles:
         return self.place.kind(SHARDS) != "NotFound"
 
     def known_run(self) -> dict[str, Any]:
-        """What run.json says; refused where no run lies here, with the run that this is a part of,
-        or the first run in a folder below (of a demo or a study)."""
+        """Refused where no run lies here, with a run that this is a part of, or one below it."""
         if (stored := self.run()) is not None:
             return stored
         if self.has_listing:
@@ -243,7 +237,6 @@ class RunFiles:
         return content
 
     def _find(self, name: str) -> bytes | None:
-        """What a file holds, or a part of a bundle; None where there is no such file or bundle."""
         if not (bundle := self.bundle(name)):
             return self._whole(name, is_kept=name.startswith(_KEPT))
         if (whole := self._whole(bundle, is_kept=True)) is None:
@@ -314,7 +307,7 @@ class RunFiles:
         with self._reading(name):
             return read_json(content, self._sealed_name(name))
 
-    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
+    def keep(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
 
     def table(
@@ -323,13 +316,10 @@ class RunFiles:
         """What a Parquet file of the run holds, of these columns those that it has; `part`: of
         which shard, where it holds several."""
         content = self._read(name)
-        is_proven = self._recent.is_proven(name, content)
         with self._reading(name):
-            at = self._sealed_name(name)
-            read = read_parquet(content, at, columns, part, is_proven=is_proven)
+            read = read_parquet(content, self._sealed_name(name), columns, part)
             if seal.encode() not in content:
                 raise Unsound(OTHER_TIME)
-        self._recent.note_proven(name, content)
         return read
 
     def _records(
@@ -350,7 +340,7 @@ class RunFiles:
             return
         place, at = self._where(name)
         self._recent.forget(name)
-        self._in_place(place, at, partial(place.write, at, content, is_derived=is_derived))
+        place.write(at, content, is_derived=is_derived)
 
     def _commit(self, name: str, receipt: Mapping[str, Any], *, is_changed: bool) -> bool:
         """Write a marker, with all that is ready of its bundle; False where there was one already,
@@ -358,16 +348,7 @@ class RunFiles:
         place, at = self._where(bundle := self.bundle(name))
         sealed = sealed_json(receipt, self._sealed_name(name))
         whole = bundled(self._unbundled.pop(bundle, {}) | {name: sealed})
-        write = partial(place.write if is_changed else place.create, at, whole)
-        is_ours = self._in_place(place, at, write) is not False
+        is_ours = (place.write if is_changed else place.create)(at, whole) is not False
         if is_ours:
             self._recent.keep(bundle, whole)
         return is_ours
-
-    @staticmethod
-    def _in_place(place: Place, at: str, write: Callable[[], bool | None]) -> bool | None:
-        try:
-            return write()
-        except FolderInPlace:
-            place.set_aside(at)
-            return write()

@@ -64,10 +64,8 @@ def listing(uri: str) -> list[tuple[str, int]]:
 
 
 def fetch_folder(uri: str) -> str:
-    """A local copy of a remote folder's files, made once for this content and then reused.
-
-    Where several workers of a machine want it, one copies and the others wait.
-    """
+    """A local copy of a remote folder's files, made once for this content. Where several workers of
+    a machine want it, one copies and the others wait."""
     place = Place(uri)
     name = hashlib.sha256(repr((uri, place.files(""))).encode()).hexdigest()[:16]
     kept = os.path.expanduser(f"~/.cache/evaljudge/{name}")

@@ -11,17 +11,12 @@ What is in it is asked for by the names that its parts have:
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet
     checks/synthetic/00003.parquet  measures/rouge1/00003.parquet  commits/judge/00003.json
 
-Readers see committed shards only.
-
 Where the judges of a run have several models, each model is a panel, with markers of its own
 (`commits/judge-3fa29c1b/00003.zip`) and with its own briefs (`briefs/z1f0c9a2b-3fa29c1b/`). A shard
 is done with a stage when all of the run's panels have committed it.
 
-What lies in `partial/` is what workers have done of a shard; a finished run has none of it.
-
-Every file that others are made of is sealed (seals.py). One that is not as it was written is an
-error, Damaged, which says what to do. Files of other names than these are not ours: nobody reads
-them.
+What lies in `partial/` is what workers have done of a shard; a finished run has none of it. Every
+file that others are made of is sealed (seals.py). Files of other names than these nobody reads.
 """
 
 import json
@@ -58,7 +53,6 @@ from evaljudge.storage.files import (
     panels_of,
 )
 from evaljudge.storage.seals import Unsound, parquet, parts_of, seal_of, sealed_json, sealed_object
-from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R
 
 Stage = Literal["prepare", "judge", "measure"]
@@ -106,11 +100,9 @@ class Shard:
 
 class Output(RunFiles):
     def of(self, panel: Panel) -> "Output":
-        """The same files, as one panel of the run reads and writes them."""
         return self._but(panel=panel)
 
     def of_judge(self, judge: str) -> "Output":
-        """The output as this judge's panel reads it."""
         return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
     # run.json and shards.json
@@ -163,14 +155,13 @@ class Output(RunFiles):
 
     def write_listing(self, content: Mapping[str, Any]) -> None:
         self._known.pop(SHARDS, None)
-        self._write_json(SHARDS, content)
+        self.keep(SHARDS, content)
 
     def shards(self) -> list[Shard]:
         listed = (self.listing() or {"shards": []})["shards"]
         return [Shard(*numbers) for numbers in listed]
 
     def ahead(self, work: Callable[[T], S], items: Iterable[T]) -> Iterator[S]:
-        """What `work`, which reads or writes this run's files, makes of each item, in order."""
         return ahead(work, items, AT_ONCE_HERE if self.place.is_local else AT_ONCE)
 
     # commits
@@ -185,7 +176,6 @@ class Output(RunFiles):
         return list(dict.fromkeys(marked_in(panel, stage) for panel in self.panels()))
 
     def committed(self, stage: Stage) -> set[int]:
-        """The numbers of the shards that are done with the stage."""
         return set[int].intersection(*map(self.marked, self.folders(stage)))
 
     def begun(self, stage: Stage) -> set[int]:
@@ -243,7 +233,6 @@ class Output(RunFiles):
     # what is done of shards that are in hand
 
     def saved(self, stage: Stage) -> set[int]:
-        """The numbers of the shards of which some is saved."""
         names = self.place.entries(self._partial(stage, 0).rpartition("/")[0])
         return {int(name[1]) for name in map(_MARKER.fullmatch, names) if name}
 
@@ -259,7 +248,6 @@ class Output(RunFiles):
         return marker(marked_in(self.panel or Panel(), stage, "partial"), number)
 
     def forget_saved(self) -> None:
-        """Remove what is only needed while a run goes on."""
         self.place.remove_folder("partial")
 
     def sweep(self) -> None:
@@ -272,11 +260,7 @@ class Output(RunFiles):
     # what came of batch files, and what was spent in all
 
     def kept(self, name: str) -> dict[str, Any]:
-        """What such a file holds; empty where there is none."""
         return self._find_json(name) or {}
-
-    def keep(self, name: str, content: Mapping[str, Any]) -> None:
-        self._write_json(name, content)
 
     # the keys of sheets that people fill in
 
@@ -311,12 +295,11 @@ class Output(RunFiles):
         return found
 
     def keep_critique(self, score: Score, critique: Critique) -> None:
-        self._write_json(_about_score(score), asdict(critique))
+        self.keep(_about_score(score), asdict(critique))
 
     # a shard's records
 
     def documents(self, shard: Shard) -> list[str]:
-        """The ids of its documents, without their texts."""
         return list(self.case_table(shard, ["doc_id"])["doc_id"].to_pylist())
 
     def sources(self, shard: Shard) -> list[Document]:
@@ -336,7 +319,6 @@ class Output(RunFiles):
         return [(row["doc_id"], c["system"], c[field]) for row in rows for c in row["candidates"]]
 
     def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
-        """These columns of the shard's cases, as they are stored."""
         with self._gone_or_elsewhere():
             return self.table(f"cases/{shard.file}", columns, shard.seal)
 
@@ -365,13 +347,14 @@ class Output(RunFiles):
 
     def verdicts(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
         """`with_tokens`: with what each cost; else less is read."""
-        return self._verdicts(f"verdicts/{judge}/{shard.file}", with_tokens)
+        columns = None if with_tokens else tables.BUT_TOKENS
+        return self._records(Verdict, f"verdicts/{judge}/{shard.file}", columns)
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> str:
         return self._write(f"verdicts/{judge}/{shard.file}", Verdict, verdicts)
 
-    def checks(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Iterator[Verdict]:
-        return self._verdicts(f"checks/{judge}/{shard.file}", with_tokens)
+    def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        return self._records(Verdict, f"checks/{judge}/{shard.file}", tables.BUT_TOKENS)
 
     def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> str:
         return self._write(f"checks/{judge}/{shard.file}", Verdict, checks)
@@ -440,18 +423,11 @@ class Output(RunFiles):
         """Remove them, and those that lie in the same file."""
         name = self.scores_file(shard)
         self._recent.forget(name)
-        try:
-            self.place.remove(name)
-        except FolderInPlace:
-            self.set_aside(name)
+        self.place.remove(name)
 
     def _write(self, name: str, kind: type[R], records: Iterable[R]) -> str:
-        """Gives the file's name."""
         self._write_table(name, tables.to_table(kind, records))
         return name
-
-    def _verdicts(self, name: str, with_tokens: bool) -> Iterator[Verdict]:
-        return self._records(Verdict, name, None if with_tokens else tables.BUT_TOKENS)
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
@@ -511,7 +487,6 @@ class Output(RunFiles):
         return [name for name in place.names(folder) if _DIGEST.fullmatch(name)]
 
     def common_reply(self, name: str) -> dict[str, Any] | None:
-        """What was written once for all documents."""
         return self._find_json(common_file(name))
 
     def keep_common_reply(self, name: str, reply: Mapping[str, Any]) -> bool:
@@ -520,7 +495,6 @@ class Output(RunFiles):
         return place.create(at, sealed_json(reply, self._sealed_name(file)))
 
     def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
-        """The briefs of the shard's own file, if there is one already."""
         try:
             return list(self._records(Brief, f"briefs/{judge}/{self.brief_file(shard)}"))
         except Damaged as error:

@@ -1,10 +1,7 @@
 """A folder anywhere (local path or URI), and the whole-file reads and writes that the rest uses.
 
-    place = Place("s3://bucket/runs/first")
-    place.write_json("run.json", {…}); place.names("commits/judge")
-
-A file appears whole or not at all (see streams.py), so a reader never finds half a file, even when
-the writer was killed. Operations on other machines are tried again (see failures.py).
+place = Place("s3://bucket/runs/first")
+place.write_json("run.json", {…}); place.names("commits/judge")
 """
 
 import os
@@ -32,7 +29,6 @@ from evaljudge.storage.failures import (
 from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import (
-    FolderInPlace,
     PatientFile,
     alone,
     is_part,
@@ -132,11 +128,10 @@ class Place:
         return sorted((info.base_name, info.size) for info in self._files_in(folder))
 
     def names(self, folder: str) -> list[str]:
-        """The names of those files that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
     def entries(self, folder: str) -> list[str]:
-        """The names of the files and folders directly in a folder."""
+        """The names of the files and folders in it."""
         return [info.base_name for info in self._infos(folder)]
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
@@ -225,7 +220,7 @@ class Place:
         if not self.is_local:
             return self._objects.put_if(name, text)
         if os.path.isdir(self._path(name)):
-            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away")
+            raise UserError(f"{self.at(name)}: a folder lies there: move it away")
         with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
@@ -250,7 +245,7 @@ class Place:
         try:
             self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
         except IsADirectoryError:
-            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away") from None
+            raise UserError(f"{self.at(name)}: a folder lies there: move it away") from None
         except (FileNotFoundError, NotADirectoryError):
             return
 

@@ -2,9 +2,8 @@
 
 Pyarrow moves the data. Boto3 does what pyarrow cannot: a put in one request (pyarrow begins an
 upload in parts for the smallest file, and leaves it behind when it fails), and a put that holds
-only if the object is not there yet, or still the one that was read. Credentials, region and
-endpoint are the environment's (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL, …) or the machine's
-role, never the URI's.
+only if the object is not there yet, or still the one that was read. Credentials are the
+environment's or the machine's role, never the URI's.
 """
 
 import os

@@ -7,12 +7,9 @@ The digest is of the run's id and the file's name, and of the file's bytes with 
 digest's place. So a changed byte is noticed, a file that was cut short, and one of another shard or
 another run. A file and what proves it are written at once, whatever is killed in between.
 
-Parquet pages have checksums besides, as other readers know them.
-
-A stage of a shard as one object: the files that it wrote, and last the receipt that they count. It
-is a zip whose parts are not compressed. Each part has the name and the seal that it would have
-as a file of its own. Its end, where the receipt and the directory lie, can be read without the
-rest.
+A stage of a shard is one object: a zip, not compressed, of the files that it wrote, each with the
+name and the seal of a file of its own, and last the receipt that they count. Its end, where the
+receipt and the directory lie, can be read without the rest.
 """
 
 import io
@@ -102,16 +99,10 @@ def parquet(table: pa.Table, name: str, parts: Mapping[str, pa.Table] = NO_PARTS
 
 
 def read_parquet(
-    content: bytes,
-    name: str,
-    columns: list[str] | None = None,
-    part: str = "",
-    *,
-    is_proven: bool = False,
+    content: bytes, name: str, columns: list[str] | None = None, part: str = ""
 ) -> pa.Table:
-    """The table in the file, or a part of it, which its seal proves; `is_proven`: it has before."""
-    if not is_proven:
-        _check(content, _IN_PARQUET, name)
+    """The table in the file, or a part of it, which its seal proves."""
+    _check(content, _IN_PARQUET, name)
     try:
         file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         if not part:
@@ -198,15 +189,12 @@ class Bundle:
 
 
 class Recent:
-    """The files last read or written whole, by name, up to so many bytes in all.
-
-    So the parts of a bundle are one request, whoever asks for them one after the other.
-    """
+    """The files last read or written whole, up to so many bytes in all: so the parts of a bundle
+    are one request."""
 
     def __init__(self, most: int = 32 << 20) -> None:
         self._most, self._lock = most, Lock()
-        self._kept: dict[str, tuple[bytes, bool]] = {}
-        """With whether a file's own seal was compared."""
+        self._kept: dict[str, bytes] = {}
         self._reading = [Lock() for _ in range(64)]
 
     def reading(self, name: str) -> Lock:
@@ -215,22 +203,14 @@ class Recent:
 
     def get(self, name: str) -> bytes | None:
         with self._lock:
-            return self._kept.get(name, (None, False))[0]
+            return self._kept.get(name)
 
-    def is_proven(self, name: str, content: bytes) -> bool:
-        kept, is_proven = self._kept.get(name, (None, False))
-        return is_proven and kept is content
-
-    def note_proven(self, name: str, content: bytes) -> None:
-        if self.get(name) is content:
-            self.keep(name, content, is_proven=True)
-
-    def keep(self, name: str, content: bytes, *, is_proven: bool = False) -> None:
+    def keep(self, name: str, content: bytes) -> None:
         with self._lock:
             self._kept.pop(name, None)
             if len(content) <= self._most:
-                self._kept[name] = content, is_proven
-            while sum(len(kept) for kept, _ in self._kept.values()) > self._most:
+                self._kept[name] = content
+            while sum(map(len, self._kept.values())) > self._most:
                 del self._kept[next(iter(self._kept))]
 
     def forget(self, name: str) -> None:

@@ -22,10 +22,6 @@ IN_MEMORY, PIECE = 8 << 20, 8 << 20
 PART = ".part"
 
 
-class FolderInPlace(UserError):
-    """Where a file is to be written lies a folder."""
-
-
 def is_part(name: str) -> bool:
     return name.startswith(".") and name.endswith(PART)
 
@@ -54,7 +50,7 @@ def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> 
             else:
                 os.replace(beside, path)
     except IsADirectoryError:
-        raise FolderInPlace(f"{path}: a folder lies there: move it away") from None
+        raise UserError(f"{path}: a folder lies there: move it away") from None
     finally:
         with suppress(OSError):  # renamed, or the disk fails: then a later run removes it
             os.unlink(beside)

@@ -94,7 +94,6 @@ def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 
 def _written(name: str, values: list[Any]) -> list[Any]:
-    """A column's values as they are stored."""
     if name in AS_JSON:
         return list(map(_encoded, values))
     if name == "tokens":
@@ -103,7 +102,6 @@ def _written(name: str, values: list[Any]) -> list[Any]:
 
 
 def _read(name: str, values: list[Any]) -> list[Any]:
-    """A stored column's values as a record has them."""
     if name in AS_JSON:
         parsed: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
         return parsed

@@ -14,8 +14,6 @@ off gets no answer, and one that Ray has declared dead is refused: so neither wr
 The driver hands the orders over in pieces, as they run low. If the board is lost, Ray starts
 another, to which the driver hands again what it has not heard of; whoever takes that looks first at
 what is committed. The notes of attempts are lost with a board, which only costs more tries.
-
-Each worker also notes that it begins, before anything of evaljudge is imported in its process.
 """
 
 import asyncio
@@ -49,8 +47,6 @@ Given = tuple[int, list[str], str]
 
 @dataclass
 class _Doing:
-    """What one worker does of an order."""
-
     ticket: int
     since: float
     cases: int = 0
@@ -166,7 +162,7 @@ class Board:
     # for workers
 
     async def begins(self, actor: str, worker: str, node: str) -> int:
-        """How often this actor has died before it could work, on nodes that are still up."""
+        """How often this actor has died before, on nodes that are still up."""
         import ray
 
         up = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
@@ -350,8 +346,8 @@ class Board:
 
 
 class CountedWorker:
-    """A worker from its first moment on; after a few deaths it refuses its turns. Deaths while it
-    works are counted by the notes of attempts, those while it imports or loads by the board."""
+    """Refuses its turns after a few deaths while it imports or loads, which the board counts; those
+    while it works are counted by the notes of attempts."""
 
     def __init__(self, packed: Any, board: Any, refusal: bytes) -> None:
         """`packed`: where the worker's class and its arguments lie; `refusal`: how its turns end
@@ -382,7 +378,7 @@ class BoardReader:
         self._name = ""
         self._left = dict[int, Given]()
         """The orders that were handed over and are not done."""
-        self._has_all, self._lock, self._over = False, RLock(), Flag()
+        self._has_all, self._lock, self.over = False, RLock(), Flag()
         self._error: BaseException | None = None
 
     @property
@@ -403,7 +399,7 @@ class BoardReader:
         up = frozenset(node["NodeID"] for node in ray.nodes() if node["Alive"])
         asked = self.board.told.remote(up, _draining(), finishing.is_set())
         while not ray.wait([asked], timeout=EVERY)[0]:
-            if self._over.is_set():
+            if self.over.is_set():
                 return None
         try:
             return Told(*ray.get(asked))
@@ -436,24 +432,13 @@ class BoardReader:
 
     def keep_looking(self) -> None:
         """In a thread: an error is raised in the driver's own, when a turn ends."""
-        while not self._over.wait(EVERY):
+        while not self.over.wait(EVERY):
             try:
                 self.look()
             except BaseException as error:
                 self._error = error
                 self.board.end.remote()
                 return
-
-    @contextmanager
-    def looking(self) -> Iterator[None]:
-        self.look()
-        reader = Thread(target=self.keep_looking, name="board", daemon=True)
-        reader.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            reader.join()  # a thread that finds Ray gone would end this process
 
 
 @contextmanager
@@ -473,8 +458,14 @@ def reading_board(
     terms = (budget.most, budget.spent) if budget else None
     board = ray.remote(**lasting, scheduling_strategy=here)(Board).remote(may_copy, terms)
     reader = BoardReader(board, orders, watch, budget)
-    with reader.looking():
+    reader.look()
+    looking = Thread(target=reader.keep_looking, name="board", daemon=True)
+    looking.start()
+    try:
         yield reader
+    finally:
+        reader.over.set()
+        looking.join()  # a thread that finds Ray gone would end this process
 
 
 def _draining() -> frozenset[str]:

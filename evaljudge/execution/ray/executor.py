@@ -5,10 +5,6 @@ an autoscaler bring their machines, and lets those go whose turns have ended. Wh
 does, it learns from the board (board.py): a row that is bound to a shard would wait for its own
 actor's restart, wherever else there is room. The driver ends when every shard is committed, without
 waiting for such a restart.
-
-Cases are read and prompts made inside the worker that asks them. A model that both writes and
-judges does both stages over one pool, each engine loaded once; different models are two pools, the
-first released before the second starts.
 """
 
 import json
@@ -102,7 +98,6 @@ class RayExecutor(Executor):
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        """Measures on all CPUs that there are or could be."""
         orders = (
             (shard.number, ["measure"], json.dumps([astuple(shard), list(names)]))
             for shard, names in lacking.items()

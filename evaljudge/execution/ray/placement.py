@@ -4,9 +4,6 @@ A worker is one actor on one node: its four GPUs cannot be two of one node and t
 Requests that can never be met are refused at once, since Ray would wait for them for ever; nodes
 that an autoscaler could still add count as available.
 
-Labels of machines (kind of card, zone, spot or on demand) are Ray's: the first selector that any
-machine meets is the one that counts, and the others are tried in order.
-
 Ray's own autoscaler reads what it may add from the file that the head was started with, and so does
 this module. An autoscaler that lives elsewhere (Kubernetes) is known by the label of its nodes.
 """
@@ -190,7 +187,7 @@ def _most_workers(placement: Placement, cluster: Cluster) -> float:
 
 
 def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
-    """How many nodes could be added with room for one worker, for two, and so on."""
+    """Nodes that could be added, by how many workers each has room for."""
     held = [(placement.workers_on(group.resources), group.most) for group in cluster.groups]
     most, left = dict[int, float](), cluster.most_added
     for workers, nodes in sorted(held, reverse=True):
@@ -244,7 +241,7 @@ def ray_cluster() -> Cluster:
 
 
 def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
-    """An autoscaler's configuration: what it may start of each kind, and in all."""
+    """What an autoscaler may start of each kind, and in all."""
     most = float(config.get("max_workers", inf))
     groups = [
         NodeGroup(
@@ -258,10 +255,8 @@ def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
 
 
 def _monitor(session: str) -> list[str] | None:
-    """The command line of the process that runs this Ray's autoscaler, if it is on this machine.
-
-    It is known by its log in the session's folder, since an address can be written in many ways.
-    """
+    """The command line of this Ray's autoscaler, if it runs on this machine: it is known by its log
+    in the session's folder, since an address can be written in many ways."""
     import psutil
 
     for process in psutil.process_iter(["cmdline"]):

@@ -4,15 +4,9 @@
 
 A turn ends with the error that ends the run, if there is one, and whether that is at once.
 
-What workers count, at Prometheus' endpoint of each of Ray's nodes.
+What workers have committed they count at Prometheus' endpoint of each of Ray's nodes:
 
-    ray_evaljudge_cases_total{stage="judge"} 96.0
     ray_evaljudge_asks_total{stage="judge", judge="synthetic"} 4032.0
-
-A worker counts the shards that it has committed, when they are committed. Ray puts `ray_` before
-each name and, after those of counters, `_total`; it adds the labels of the node and the worker.
-`jobs/grafana.json` is a dashboard of these. Ray's counters take no 0, so a series is not there
-before its first count, and the dashboard takes it for 0 then.
 """
 
 import asyncio
@@ -24,7 +18,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -131,7 +125,6 @@ class TurnTaker(ABC):
         return None, False
 
     async def _do_unless_lost(self, taken: Taken) -> None:
-        """Drops the work as soon as another worker's counts."""
         work = asyncio.create_task(self._do(taken))
         lost = asyncio.ensure_future(self._board.lost.remote(self._name, taken.shard))
         await asyncio.wait([work, lost], return_when=asyncio.FIRST_COMPLETED)
@@ -227,19 +220,19 @@ class Measurer(TurnTaker):
         """Nothing: what a shard's metrics give is written with the shard."""
 
 
+@dataclass
 class BoardNotes:
-    def __init__(self, board: Any) -> None:
-        self._board = board
+    board: Any
 
     def attempt(self, name: str) -> dict[str, Any]:
         import ray
 
-        return dict(ray.get(self._board.attempt.remote(name)))
+        return dict(ray.get(self.board.attempt.remote(name)))
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
         import ray
 
-        ray.get(self._board.note_attempt.remote(name, dict(note)))
+        ray.get(self.board.note_attempt.remote(name, dict(note)))
 
 
 def _here(node: str, notes: BoardNotes) -> Here:
