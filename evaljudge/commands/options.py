@@ -683,5 +683,7 @@ class CalibrateOptions(RatedOptions):
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
     folds: int = option(
-        "The parts that documents are cut into; each is calibrated by the ratings of the others.", 5
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
+        5,
+        min=2,
     )
