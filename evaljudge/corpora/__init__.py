@@ -3,10 +3,6 @@
 with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
     for case in corpus: ...
-
-A format is an entry of `FORMATS` in a file with a function that yields rows in the generic form;
-such files are found by looking. A format whose files lack the documents may take `sources`, where
-the documents are.
 """
 
 from collections import deque
@@ -64,7 +60,6 @@ def source_of(
     columns: Mapping[str, str] | None,
     advice: Advice = OPTIONS,
 ) -> CorpusSource:
-    """A corpus named by the arguments of a function."""
     where = None if sources is None else as_path(sources, "sources")
     return CorpusSource(as_inputs(cases, "cases"), form, where, columns or {}, advice)
 

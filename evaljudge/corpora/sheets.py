@@ -3,14 +3,8 @@
     label,source,text,fluency,relevance,rater
     bkqvzt,The river …,'- A flood came.,,,
 
-Texts are data. A spreadsheet takes a cell that begins with = + - @ or a tab for a formula, so an
-apostrophe is put before such a text, and before a text that begins with an apostrophe: who reads
-the texts from the sheet removes one. JSON lines hold them as they are.
-
-Spreadsheets change what they save. Columns may have moved, commas may have become semicolons or
-tabs, 4.5 may be 4,5; empty rows and a byte order mark are passed over.
-
-Label Studio's files: tasks, the interface in which people rate them, and its export as JSON.
+What spreadsheets change and take for formulas is in docs/decisions.md. Label Studio's files are
+tasks, the interface in which people rate them, and its export as JSON:
 
 [{"data": {"label": "bkqvzt", "source": "The river …", "text": "A flood …"}}]          tasks
 <View>… <Rating name="fluency" toName="text" maxRating="5"/> …</View>                  interface
@@ -111,7 +105,6 @@ def ending_of(file: str) -> str:
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
-    """The content of a file; what a row lacks is left empty."""
     if ending == JSONL:
         lines = [json.dumps({c: row.get(c) for c in columns}, ensure_ascii=False) for row in rows]
         return "".join(f"{line}\n" for line in lines).encode()
@@ -150,7 +143,6 @@ def read_sheet(file: str) -> Iterator[Row]:
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
-    """The rows of a sheet in JSON lines, from its content."""
     return (_dotted(accepted(row)) for row in read_jsonl(io.BytesIO(content), file))
 
 
