@@ -55,6 +55,17 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
+def _no_secret(value: Any) -> Any:
+    """Whatever a configuration holds is stored with the run, in run.json."""
+    if isinstance(value, dict) and (secret := secret_in(value)):
+        raise ValueError(
+            f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
+            "environment variable where it is read (HF_TOKEN for the hub)"
+        )
+    return value
+
+
+Open = Annotated[dict[str, Any], AfterValidator(_no_secret)]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
@@ -96,13 +107,13 @@ class ModelConfig(Settings):
     """A name on the hub, a folder or a URI; `nano` is bundled."""
     revision: str | None = None
     """Of a model on the hub."""
-    chat: dict[str, Any] | Literal["none"] = {}
+    chat: Annotated[dict[str, Any] | Literal["none"], AfterValidator(_no_secret)] = {}
     """Switches of its chat template; `none`: it completes plain text."""
     reply: str | None = None
     """What each of its replies begins with."""
     least_mass: Annotated[float, Field(ge=0, le=1)] = LOW_MASS
     """How much of its probability the offered answers must hold."""
-    engine: dict[str, Any] = {}
+    engine: Open = {}
     """Arguments of vLLM."""
     allow: list[Need] = []
     """What it is trusted with: `pickle`, `remote-code`."""
@@ -129,17 +140,6 @@ class ModelConfig(Settings):
         if self.thinking and self.chat == "none":
             raise ValueError("has `thinking` and `chat: none`: a completed text holds no thoughts")
         return self
-
-    @field_validator("engine", "chat")
-    @classmethod
-    def _holds_no_secret(cls, value: Any) -> Any:
-        """Whatever a configuration holds is stored with the run, in run.json."""
-        if isinstance(value, dict) and (secret := secret_in(value)):
-            raise ValueError(
-                f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
-                "environment variable where the engine runs (HF_TOKEN for the hub)"
-            )
-        return value
 
     @field_validator("engine")
     @classmethod
@@ -404,11 +404,10 @@ class Config(Settings):
     writer: ModelConfig | None = None
     """The model that writes references and questions; by default `model`."""
     judges: Annotated[
-        dict[str, dict[str, Any]],
-        BeforeValidator(partial(metrics_spec, what="judges, [synthetic],")),
+        dict[str, Open], BeforeValidator(partial(metrics_spec, what="judges, [synthetic],"))
     ] = {"synthetic": {}}
     """The judges, by name, with their settings."""
-    metrics: Annotated[dict[str, dict[str, Any]], BeforeValidator(metrics_spec)] = {}
+    metrics: Annotated[dict[str, Open], BeforeValidator(metrics_spec)] = {}
     """The metrics, by name, with their settings."""
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""
@@ -525,17 +524,6 @@ class Config(Settings):
                     needed = "judges need one (a hub name, a path or a URI)"
                     raise ValueError(f"model: {needed}; for metrics alone, write `judges: {{}}`")
         return self
-
-    @field_validator("judges", "metrics")
-    @classmethod
-    def _hold_no_secret(cls, value: dict[str, Any]) -> dict[str, Any]:
-        for name, settings in value.items():
-            if secret := secret_in(settings):
-                raise ValueError(
-                    f"{name}.{secret} is a secret, and would be stored in run.json: leave it out "
-                    "and set an environment variable, which your code reads"
-                )
-        return value
 
     @model_validator(mode="after")
     def _cost_has_prices(self) -> "Config":

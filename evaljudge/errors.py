@@ -172,7 +172,6 @@ class EngineDead(Exception):
 
 
 TERMINATED = 128 + SIGTERM
-"""The exit code, as in a shell."""
 
 
 KEPT = "what was committed is kept, run it again to resume"
@@ -209,7 +208,6 @@ def first_line(error: BaseException) -> str:
 
 
 def seconds_in(variable: str, default: float) -> float:
-    """What a variable of the environment says."""
     text = os.environ.get(variable, f"{default:g}")
     try:
         seconds = float(text)
@@ -247,8 +245,6 @@ def absent(path: str, said: str, start: str = "") -> UserError:
 
 
 class Mistakes(list[str]):
-    """The user's mistakes, collected and reported together."""
-
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Note a mistake raised in this block; the code after the block runs all the same."""

@@ -49,7 +49,6 @@ def fingerprint(
 
 
 def short(value: Any) -> str:
-    """A hash of any value that JSON can hold."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -95,8 +94,8 @@ def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
 
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
-    """The line that says how a number was made."""
-    asked = _asking(judge)
+    asked = asking(judge)
+    del asked["version"]
     if examples := judge.examples:
         asked["examples"] = {"n": examples.n, "chosen": short(asked["examples"])[:12]}
     settings = json.dumps(asked | dict(judge.reading), sort_keys=True)
@@ -112,13 +111,9 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
 
 
 def asking(judge: Judge) -> dict[str, Any]:
-    return {"version": judge.version} | _asking(judge)
-
-
-def _asking(judge: Judge) -> dict[str, Any]:
     kind = {} if judge.kind == judge.name else {"judge": judge.kind}
     shown = {"examples": judge.examples.model_dump(mode="json")} if judge.examples else {}
-    return kind | dict(judge.asking) | shown
+    return {"version": judge.version} | kind | dict(judge.asking) | shown
 
 
 def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:

@@ -1,18 +1,11 @@
 """What can be added, found by looking: in a folder here, in folders that the environment names, in
-installed packages.
+installed packages (docs/extending.md).
 
 kinds()                 ->  {"direct": "evaljudge.judges.direct:PLUGIN", …}
 folder_of("direct")     ->  Path(".../evaljudge/judges/direct")
 found_in_files("metrics", "METRICS", KnownMetric)  ->  {"words": KnownMetric(…), …}
 
-A kind of judge is a folder in evaljudge/judges whose `__init__.py` has a `PLUGIN`, a folder of the
-same form in one of the folders that the environment variable EVALJUDGE_JUDGES names, or an entry
-point in the group `evaljudge.judges` of an installed package. Nothing is imported to find it.
-
-Metrics and formats of corpora are entries of a table in a file: `METRICS` in evaljudge/metrics, in
-a folder that EVALJUDGE_METRICS names, or at an entry point of the group `evaljudge.metrics`;
-likewise `FORMATS` with `corpora`. An analysis is a file with an `ANALYSIS`, likewise with
-`analyses`. To find them, their files are imported.
+Nothing is imported to find a kind of judge; of all else, the files are imported.
 """
 
 import os
@@ -155,7 +148,6 @@ def _add(what: str, name: str, place: str, places: dict[str, str]) -> bool:
 
 @cache
 def folder_of(kind: str) -> Path:
-    """The folder with its prompts and its view."""
     module = kinds()[kind].partition(":")[0]
     if module == f"{GROUP}.{kind}":  # found without importing the judges' package
         places = (Path(folder, kind) for folder in folders())

@@ -11,7 +11,7 @@ and what was said (`'Rating: …'`) differ from case to case: they are details, 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -62,10 +62,12 @@ def too_long(tokens: int, room: int, context: int) -> str:
 
 def grouped(reasons: Mapping[str, int]) -> list[Group]:
     """The most frequent first."""
-    by_kind: dict[str, dict[str, int]] = {}
+    by_name: dict[str, dict[str, int]] = {}
     for reason, times in reasons.items():
-        by_kind.setdefault(_kind_of(reason), {})[reason] = times
-    groups = [_group(name, those) for name, those in by_kind.items()]
+        name = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
+        name = name or _QUOTED.sub("…", _WHERE.sub("", reason))
+        by_name.setdefault(name, {})[reason] = times
+    groups = [_group(name, those) for name, those in by_name.items()]
     return sorted(groups, key=lambda group: (-group.times, group.kind))
 
 
@@ -80,24 +82,17 @@ def _group(name: str, reasons: Mapping[str, int]) -> Group:
     kind = next((kind for kind in _kinds() if kind.name == name), None)
     if kind is None:
         return Group(name, times)
-    matches = (re.search(kind.pattern, reason) for reason in reasons)
-    lengths = [match.groupdict() for match in matches if match and "context" in match.groupdict()]
-    return Group(name, times, _longest(lengths), kind.remedy, kind.foreseeable)
-
-
-def _kind_of(reason: str) -> str:
-    name = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
-    return name or _QUOTED.sub("…", _WHERE.sub("", reason))
-
-
-def _longest(lengths: Sequence[Mapping[str, str]]) -> str:
-    """The longest of the prompts that were too long."""
-    if not lengths:
-        return ""
-    sizes = ([int(size[name] or 0) for name in ("tokens", "room", "context")] for size in lengths)
-    tokens, room, context = max(sizes)
-    more = f" and {room:,} for the reply" if room else ""
-    return f"longest {tokens:,}{more} of {context:,} tokens"
+    sizes = [
+        [int(match[size] or 0) for size in ("tokens", "room", "context")]
+        for match in (re.search(kind.pattern, reason) for reason in reasons)
+        if match and "context" in match.groupdict()
+    ]
+    longest = ""
+    if sizes:  # of prompts that were too long
+        tokens, room, context = max(sizes)
+        more = f" and {room:,} for the reply" if room else ""
+        longest = f"longest {tokens:,}{more} of {context:,} tokens"
+    return Group(name, times, longest, kind.remedy, kind.foreseeable)
 
 
 _WHERE = re.compile(

@@ -117,7 +117,6 @@ class Tokens:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers, in their order here."""
         return _COUNTS(self)
 
 

@@ -1,12 +1,9 @@
 """How outside input becomes typed settings: unknown keys are refused with the nearest known one.
 
-    read_yaml("levels: 5\nlevels: 9", "c.yaml")
-    -> UserError("c.yaml:2: not YAML: key 'levels' again (first in line 1)")
-    read_settings(Levels, {"levles": 5}, "judges.synthetic")
-    -> UserError("judges.synthetic: unknown key 'levles': did you mean 'levels'?")
-
-Settings hold what JSON can hold: texts, numbers, true and false, null, lists and mappings. A date
-in YAML is read as the text that it is written as.
+read_yaml("levels: 5\\nlevels: 9", "c.yaml")
+-> UserError("c.yaml:2: not YAML: key 'levels' again (first in line 1)")
+read_settings(Levels, {"levles": 5}, "judges.synthetic")
+-> UserError("judges.synthetic: unknown key 'levles': did you mean 'levels'?")
 """
 
 import json
@@ -32,11 +29,9 @@ from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secret
 
 M = TypeVar("M", bound="Settings")
 AnyPath = str | PathLike[str]
-SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
 """The most levels and values of a configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
-TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
 class Settings(BaseModel, use_attribute_docstrings=True):
@@ -68,7 +63,7 @@ class Settings(BaseModel, use_attribute_docstrings=True):
 
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers = {
-        first: [(tag, form) for tag, form in resolvers if tag != TIMESTAMP]
+        first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -186,7 +181,7 @@ def _complaint(
     """What is wrong with one key: with its value in each of the forms that it may have."""
     at, mistake, value = ".".join(filter(None, [where, *key])), mistakes[0], mistakes[0]["input"]
     first, *forms = dict.fromkeys(map(plain_words, mistakes))
-    text = " or ".join([first, *(form.removeprefix(SHOULD_BE) for form in forms)])
+    text = " or ".join([first, *(form.removeprefix("should be ") for form in forms)])
     *around, last = mistake["loc"] or ("",)
     model = _model_at(kind, around)
     if mistake["type"] == "extra_forbidden" and model:

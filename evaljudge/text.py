@@ -6,11 +6,6 @@ is_selfsame("It said: hello.\\n", "it said hello")  ->  True     (case and punct
 
 Names of systems, reasons and paths come from strangers. One line of them can break neither a
 table's row nor a terminal, nor change the reading direction of what stands beside it.
-
-A candidate that is itself the text it would be compared with is left unscored by every scorer that
-compares. In HANNA the system `Human` wrote what the others are compared with: ROUGE would give it
-1, people rate it highest, and the correlation would rise without anything having been measured. The
-reason, `is the reference`, is counted like others, but it does not count against coverage.
 """
 
 import re
@@ -46,7 +41,7 @@ _PARAMETER = re.compile(
 )
 _TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _MARKS = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
-_OPENING = re.compile(r"^([-+=#]|\d+(?=[.)]))")
+_OPENING = re.compile(r"^(\d+(?=[.)])|(?=[-+=#]))")  # `1.` opens a list by its point
 
 
 def one_line(text: str, longest: int = SHORT) -> str:
@@ -127,7 +122,7 @@ def shown(text: str) -> str:
 def markdown(text: str, longest: int = SHORT) -> str:
     """One line that Markdown shows as it is, in a table's cell or at the head of a line."""
     marked = _MARKS.sub(r"\\\g<0>", one_line(text, longest))
-    return _OPENING.sub(_not_opening, marked).translate(_ENTITIES)
+    return _OPENING.sub(r"\1\\", marked).translate(_ENTITIES)
 
 
 def harmless(text: str) -> str:
@@ -183,8 +178,3 @@ def _visible(character: str) -> str:
     if character < " ":
         return chr(_CONTROL_PICTURES + ord(character))
     return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
-
-
-def _not_opening(mark: re.Match[str]) -> str:
-    """`1.` opens a list by its point, `#` a heading by itself."""
-    return f"{mark[0]}\\" if mark[0].isdigit() else f"\\{mark[0]}"

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.commands.check import Checked, check_run
+from evaljudge.commands.check import Checked
+from evaljudge.commands.python import check
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
@@ -151,7 +152,7 @@ class Bench(build.Bench):
         return work(self.config(**changes), engines=engines, watcher=self.warnings, **options)
 
     def check(self) -> Checked:
-        return check_run(str(self.out))
+        return check(str(self.out))
 
     def results(self) -> list[Any]:
         texts = ("report/agreement.json", "selected/some.jsonl", "selected/some.json")
@@ -486,11 +487,11 @@ def test_damage_on_s3_is_found_and_repaired(whole, s3):
     s3.put(f"runs/first/{names[1]}", b"{}")
     s3.remove(f"runs/first/{names[2]}")
     s3.put("runs/first/cases/README", b"mine")
-    checked = check_run(keys)
+    checked = check(keys)
     assert checked.exit_code == 2
     named = [problem.partition(": ")[0] for problem in checked.problems]
     assert named == [f"{keys}/{name}" for name in names]
     bench.run(out=keys)
-    assert check_run(keys).problems == []
+    assert check(keys).problems == []
     assert s3.keys("runs/first/damaged") == {f"runs/first/damaged/{name}" for name in names[:2]}
     assert json.loads(s3.read("runs/first/report/agreement.json")) == json.loads(bench.unharmed[1])

@@ -1,9 +1,6 @@
 """The command line. A command is an entry of the table `COMMANDS` in a file of this folder, of a
 folder that the environment variable EVALJUDGE_CLI names, or of an installed package's entry point
-in the group `evaljudge.cli`.
-
-Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds,
-5 a cap of `most` is reached, 6 another job is at work there, 130 or 143 stopped by a signal.
+in the group `evaljudge.cli`. The exit codes are in the help of `app`.
 """
 
 import inspect

@@ -1,9 +1,4 @@
-"""`evaljudge probe NAME`: the probes from the command line.
-
-    evaljudge probe position --votes votes.jsonl --out studies/
-
-prints a table, and with --out writes it and its figure there: position.html, .md, .json, .svg.
-"""
+"""`evaljudge probe NAME`: the probes from the command line."""
 
 from functools import partial
 from importlib import import_module

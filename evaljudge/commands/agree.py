@@ -1,8 +1,6 @@
 """`evaljudge agree`: scores from anywhere, and metrics, against the human ratings of a corpus.
 
-    agreement_of(AgreeOptions("cases.jsonl", metrics="importance"))
-
-Without scores or metrics it shows how far the ratings agree among themselves.
+agreement_of(AgreeOptions("cases.jsonl", metrics="importance"))
 """
 
 import json

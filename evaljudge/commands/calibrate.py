@@ -8,7 +8,6 @@ A scorer's axis meets the human axis of the same name; a scorer without axes is 
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from evaljudge.analysis.calibration import (
 from evaljudge.analysis.selection import shortfall
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.commands.options import CalibrateOptions, Shown
+from evaljudge.config import Condition
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
@@ -43,7 +43,7 @@ from evaljudge.sections.figures import (
     only,
     short,
 )
-from evaljudge.settings import AnyPath, as_path
+from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
@@ -162,24 +162,14 @@ def _rows(
 
 def _check(wanted: CalibrateOptions) -> None:
     if (wanted.good is None) != (wanted.precision is None):
-        asked, needed = ("precision", "good") if wanted.good is None else ("good", "precision")
+        option, needed = ("precision", "good") if wanted.good is None else ("good", "precision")
         raise UserError(
-            f"--{asked} needs --{needed}: from which rating on a candidate is good, and what "
+            f"--{option} needs --{needed}: from which rating on a candidate is good, and what "
             "share of the selected shall be"
         )
-    if wanted.precision is not None and not 0 < wanted.precision <= 1:
-        raise UserError(f"--precision {wanted.precision}: a share above 0 and up to 1")
-    if wanted.confidence is not None:
-        if not 0 < wanted.confidence < 1:
-            raise UserError(f"--confidence {wanted.confidence}: a share above 0 and below 1")
-        if wanted.precision in (None, 1):
-            raise UserError("--confidence needs a --precision below 1: no sample certifies 1")
-    if wanted.good is not None and not isfinite(wanted.good):
-        raise UserError(f"--good {wanted.good}: not a rating")
-    if wanted.folds < 2:
-        raise UserError(
-            f"--folds {wanted.folds}: in fewer than 2 a document would calibrate itself"
-        )
+    if (wanted.precision, wanted.confidence) != (None, None):
+        asked = {name: getattr(wanted, name) for name in ("good", "precision", "confidence")}
+        read_settings(Condition, {"scorer": "", "axis": "", **asked}, "")
 
 
 def _matched(wanted: CalibrateOptions, frame: Rated, warnings: list[str]) -> list[tuple[Key, str]]:

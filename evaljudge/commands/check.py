@@ -50,16 +50,12 @@ class Checked(Shown):
 
 
 def checked(wanted: CheckOptions) -> Checked:
+    out = as_path(wanted.run, "run")
     moved = None if wanted.briefs is None else as_path(wanted.briefs, "briefs")
-    return check_run(as_path(wanted.run, "run"), moved)
-
-
-def check_run(out: str, briefs: str | None = None) -> Checked:
-    """`briefs`: where the run keeps its briefs now, if not where it says."""
     output, at_work = Output(out), holder(out)
     try:
         run = output.known_run()
-        found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
+        found = inspect(Output(out, moved or run.get("briefs"), run["id"]), with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
     problems = [str(fault.error) for fault in found.faults]

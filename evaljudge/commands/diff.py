@@ -1,13 +1,7 @@
 """`evaljudge diff A B`: what changed from one run to another, and whether a scorer's mean fell.
 
-    compare_runs(DiffOptions("runs/first", "runs/second", fail_if_lower="synthetic.relevance"))
-    -> Diffed(differences=RunDifferences(…), looked=[Looked(…)])
-
-The terminal shows what changed; JSON has all of it.
-
-`--fail-if-lower`: is a scorer's mean lower by more than the tolerance? Student's t over documents,
-one-sided, at 5% after Holm's correction for all that are looked at, so that the chance of a false
-alarm does not grow with their number.
+compare_runs(DiffOptions("runs/first", "runs/second", fail_if_lower="synthetic.relevance"))
+-> Diffed(differences=RunDifferences(…), looked=[Looked(…)])
 """
 
 import json
@@ -90,11 +84,11 @@ class Diffed(Shown):
 
     @property
     def text(self) -> str:
-        said = _blocks(self.differences)
+        said = [_shown(block, self.is_markdown) for block in self._blocks()]
         if not self.is_markdown:
-            return "\n".join(_on_screen(block) for block in said) + "\n"
+            return "\n".join(said) + "\n"
         heads = [f"- {markdown(f'failed: {lower}', LONG)}" for lower in self.failed]
-        return "\n\n".join([*heads, *map(_in_markdown, said)]) + "\n"
+        return "\n\n".join([*heads, *said]) + "\n"
 
     def _blocks(self) -> Iterator[str | Table]:
         return _blocks(self.differences)
@@ -170,24 +164,14 @@ Block = str | Table
 """A line, or a table with its title."""
 
 
-def _on_screen(block: Block) -> str:
+def _shown(block: Block, is_markdown: bool) -> str:
     if isinstance(block, str):
-        return block
-    shown = on_screen(replace(block, rows=block.rows[:MOST_ROWS]))
-    return f"\n{block.title}\n{shown}{_left_out(block)}"
-
-
-def _in_markdown(block: Block) -> str:
-    if isinstance(block, str):
-        return markdown(block, LONG)
-    shown = table_markdown(replace(block, rows=block.rows[:MOST_ROWS]))
-    return f"### {markdown(block.title)}\n\n{shown}{_left_out(block)}"
-
-
-def _left_out(table: Table) -> str:
-    """All rows are in the JSON."""
-    more = len(table.rows) - MOST_ROWS
-    return f"\n… and {count(more)} more: --json" if more > 0 else ""
+        return markdown(block, LONG) if is_markdown else block
+    first, more = replace(block, rows=block.rows[:MOST_ROWS]), len(block.rows) - MOST_ROWS
+    left_out = f"\n… and {count(more)} more: --json" if more > 0 else ""
+    if is_markdown:
+        return f"### {markdown(block.title)}\n\n{table_markdown(first)}{left_out}"
+    return f"\n{block.title}\n{on_screen(first)}{left_out}"
 
 
 def _blocks(differences: RunDifferences) -> Iterator[Block]:

@@ -1,15 +1,8 @@
 """`evaljudge export`: a part of a run as a file, for another run, for people or for other tools.
 
-scores.parquet    with people's ratings; verdicts.parquet with the judge's own columns
-scores.jsonl      the same, a row each line
-scores.csv        the columns that hold one value
-texts.csv         a row for each text with all its scores, or the corpus' table with scores beside
-data/…/UUID.json  a record of Every Eval Ever for each system
-references.jsonl  for another run, and what each judge exports
-
-Records are by version 0.3.0 of its schema, each about the system that wrote the texts, with judges
-named in its results. What evaljudge does not know (who made a system, which values a scorer can
-take) is `unknown` or left out. The same run gives the same files.
+Records of Every Eval Ever are by version 0.3.0 of its schema, each about the system that wrote the
+texts, with judges named in its results. What evaljudge does not know (who made a system, which
+values a scorer can take) is `unknown` or left out. The same run gives the same files.
 """
 
 import io

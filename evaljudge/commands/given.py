@@ -9,12 +9,20 @@ from evaljudge.agreement.rated import Rated, codes
 from evaljudge.analysis.ratings import FurtherRatings, kept_ratings, names_of, with_ratings
 from evaljudge.analysis.tables import rating_columns
 from evaljudge.commands.options import RatedOptions
-from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty, source_of, unread_columns
-from evaljudge.corpora.columns import named_columns
+from evaljudge.corpora import (
+    Corpus,
+    CorpusSource,
+    notes_on,
+    open_corpus,
+    refuse_empty,
+    unread_columns,
+)
+from evaljudge.corpora.columns import OPTIONS, named_columns
 from evaljudge.corpora.files import Given, Reasons, read_all_given, run_in
 from evaljudge.corpora.memory import as_inputs
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
+from evaljudge.settings import as_path
 from evaljudge.storage import Output
 from evaljudge.text import counted
 
@@ -55,7 +63,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     if (given := wanted.cases if wanted.run is None else wanted.run) is None:
         raise UserError("name a run's folder, or cases by --cases")
     named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
-    source = source_of(given, wanted.format, wanted.sources, named)
+    where = None if wanted.sources is None else as_path(wanted.sources, "sources")
+    source = CorpusSource(as_inputs(given, "cases"), wanted.format, where, named, OPTIONS)
     scores = as_inputs(wanted.scores, "scores")
     run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
     scores = scores or (source.inputs if run else ())

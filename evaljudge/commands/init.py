@@ -1,8 +1,4 @@
-"""`evaljudge init`: a configuration that runs, made from a few answers and a look at the corpus.
-
-What it leaves out, such as an axis that needs a context where the corpus has none, is what could
-not be judged.
-"""
+"""`evaljudge init`: a configuration that runs, made from a few answers and a look at the corpus."""
 
 import re
 import shlex
@@ -39,7 +35,6 @@ from evaljudge.text import counted, one_line
 T = TypeVar("T")
 Ask = Callable[[str, str], str]
 """Asks a question on a terminal; the second text is the answer of who only presses Enter."""
-FIFTH = 0.2
 NO_MODEL, RIGHT = "none", "ok"
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
@@ -332,7 +327,7 @@ def _lines(
     undecided = judge.undecided  # the scorer that is best for choosing texts, and its first axis
     scorer = min(undecided, key=lambda name: round(undecided[name], 6), default=judge.scorers[0])
     axis = next(iter(judge.axes_of(scorer)), ANY_AXIS)
-    rule = {"scorer": scorer, "axis": axis, "top_fraction": FIFTH}
+    rule = {"scorer": scorer, "axis": axis, "top_fraction": 0.2}
     yield f"select: {_flow([{'name': 'best-fifth', 'all': [rule]}])}"
 
 

@@ -1,9 +1,6 @@
 """`evaljudge label`: a sheet of a run's texts for people to rate, and a key of what they are.
 
-    label_texts(LabelOptions("runs/first", "sheet.csv", n=200, by="stratified"))
-
-Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the document and the
-system of each label, and how probable it was that each text of the run was drawn.
+label_texts(LabelOptions("runs/first", "sheet.csv", n=200, by="stratified"))
 """
 
 import re
@@ -40,8 +37,7 @@ UNEVEN = (
     "be certified by this sheet: for that, use --by random"
 )
 THERE = "is there already, and may hold ratings: take another name"
-Texts = Mapping[str, tuple[Document, Candidate]]
-"""The texts by label."""
+Texts = Mapping[str, tuple[Document, Candidate]]  # by label
 
 
 @dataclass(frozen=True, repr=False)

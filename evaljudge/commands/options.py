@@ -1,9 +1,8 @@
-"""Options, declared once: from a class come a command, its help, and the same function in Python.
+"""Options, declared once: a class has the options as its fields, each with its help, and the
+command's help as its docstring.
 
     command(LabelOptions, "label:label_texts")     the command, which prints what it found
     label = function(LabelOptions, label_texts)    the same in Python: label("runs/first", …)
-
-A class has the options as its fields, each with its help, and the command's help as its docstring.
 """
 
 import inspect
@@ -160,7 +159,6 @@ def command(options: type[Any], work: str, json: str = "", out: str = "") -> Cal
 
 
 def _typed(name: str, hint: Any, how: Mapping[str, Any]) -> Any:
-    """The parameter as typer has it, with the help that was declared."""
     if not how:  # an argument, which has typer's own
         return Annotated[_TYPED.get(hint.__origin__, hint.__origin__), *hint.__metadata__]
     no_other = [f"--{name.replace('_', '-')}"] if hint is bool else []  # and no --no-…
@@ -405,7 +403,6 @@ WHAT = {
     "analyses": "Questions that each report answers, if there is anything to answer.",
     "settings": "Keys of a configuration, with their types and defaults.",
 }
-"""What can be listed."""
 
 
 class ListOptions(Declared):
@@ -683,5 +680,7 @@ class CalibrateOptions(RatedOptions):
         "Select only what is certified for new documents with this confidence, such as 0.95."
     )
     folds: int = option(
-        "The parts that documents are cut into; each is calibrated by the ratings of the others.", 5
+        "The parts that documents are cut into; each is calibrated by the ratings of the others.",
+        5,
+        min=2,
     )

@@ -22,7 +22,6 @@ from evaljudge.storage import Output
 from evaljudge.studies.study import StudyRun, study_runs
 from evaljudge.text import counted, one_line
 
-MISTAKEN = 2
 RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 COUNTED_FROM = {"configuration", "study", "settings", "engine", "model", "out", "briefs", "corpus"}
@@ -70,7 +69,8 @@ class Planned(Shown):
 
     @property
     def exit_code(self) -> int:
-        return MISTAKEN if any(problem.level == "error" for problem in self.problems) else 0
+        is_wrong = any(problem.level == "error" for problem in self.problems)
+        return UserError.exit_code if is_wrong else 0
 
     @property
     def text(self) -> str:

@@ -1,8 +1,4 @@
-"""The commands as functions: `evaljudge.agree`, `check`, `diff`, `export`, `label`, `show`, …
-
-They give what the commands print as typed values, and print nothing themselves. Their arguments
-have the names of the commands' options, with `_` for `-`.
-"""
+"""The commands as functions: `evaljudge.agree`, `check`, `diff`, `export`, … (docs/python.md)."""
 
 from evaljudge.commands import options
 from evaljudge.commands.agree import agreed

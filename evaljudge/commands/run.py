@@ -1,11 +1,7 @@
-"""`evaljudge run`, `report` and `study`, and what a run prints at its end.
+"""`evaljudge run`, `report`, `study` and `demo`, and what a run prints at its end.
 
-With `--limit N` the first documents are judged in a folder of their own, with times.
-
-The demo: the whole journey on the real engine, with the judge that comes with evaljudge.
-
-The corpus is of evaljudge's own small world, its held-out half: reports, and six invented systems'
-texts about them whose true levels are known. The judge was trained on the other half.
+The demo's corpus is of evaljudge's own small world, its held-out half: reports, and six invented
+systems' texts about them whose true levels are known. The judge was trained on the other half.
 """
 
 import json

@@ -1,7 +1,6 @@
 """`evaljudge show`: one text of a run with the evidence behind its scores.
 
-Only the shard that holds the document is read, besides the ids of the documents before it. Texts of
-the corpus and replies of the model are data: what controls a terminal is shown as harmless.
+Only the shard that holds the document is read, besides the ids of the documents before it.
 """
 
 import json

@@ -11,8 +11,6 @@ Between the two stands a third process, in a group of its own, which the others'
 the first is killed with -9, Linux tells the third, which kills all below it; if the third is, Linux
 kills the work, and the first does so. Each is a "subreaper", which has the orphans below it as its
 children, so it finds every process of the run, and those of a Ray that the run started.
-
-This module imports little: until it has begun, a signal is answered by Python.
 """
 
 import ctypes

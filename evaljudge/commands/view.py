@@ -1,7 +1,4 @@
-"""`evaljudge view`: a run's page over all of its texts, beside another run, or a sheet to be rated.
-
-The server listens on this machine alone; the link has the token that it asks for.
-"""
+"""`evaljudge view`: a run's page over all of its texts, beside another, or a sheet to be rated."""
 
 import threading
 from contextlib import AbstractContextManager, suppress

@@ -1,9 +1,6 @@
 """`evaljudge why`: what in a text accounts for its score, written by the model that judged it.
 
-    why(WhyOptions("runs/first", worst=5))    of the five worst scores
-
-It is asked for once a text, axis and score, and lies in the run (`why/`) from then on. The model is
-loaded in this process, with the run's own configuration.
+why(WhyOptions("runs/first", worst=5))    of the five worst scores
 """
 
 import asyncio
@@ -14,7 +11,6 @@ from dataclasses import asdict, dataclass
 from heapq import nsmallest
 from itertools import starmap
 from math import isfinite
-from typing import NamedTuple
 
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import Shown, WhyOptions
@@ -39,13 +35,7 @@ from evaljudge.text import LONG, counted, one_line
 TEMPLATE, HOW = "why.critique", Writing(400)
 LOWER = "lower is better"
 OVERALL = Axis(ANY_AXIS, "how good it is as a whole", phrase="overall quality")
-
-
-class Text(NamedTuple):
-    """A text, by its score."""
-
-    score: Score
-    shard: Shard
+Texts = Sequence[tuple[Score, Shard]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,14 +78,14 @@ def why(wanted: WhyOptions, engines: Engines | None = None) -> Critiques:
     refuse_unknown("--axis", "axis", [wanted.axis], judges[scorer].axes_of(scorer))
     open_bound(job)  # refused where another model answers by its name now
     texts = _chosen(wanted, output, scorer, -1 if LOWER in job.meanings.get(scorer, "") else 1)
-    had = output.critiques(text.score for text in texts)
+    had = output.critiques(score for score, _ in texts)
     known = {(c.doc_id, c.system, c.axis) for c in had}
-    left = [t for t in texts if (t.score.doc_id, t.score.system, t.score.axis) not in known]
+    left = [(s, shard) for s, shard in texts if (s.doc_id, s.system, s.axis) not in known]
     failed = _written(job, output, judges[scorer], left) if left else {}
-    return Critiques(output.critiques(text.score for text in texts), failed)
+    return Critiques(output.critiques(score for score, _ in texts), failed)
 
 
-def _chosen(wanted: WhyOptions, output: Output, scorer: str, sign: int) -> list[Text]:
+def _chosen(wanted: WhyOptions, output: Output, scorer: str, sign: int) -> Texts:
     """The worst scores of the run, or those of one text; `sign`: -1 where lower is better."""
     shards = output.shards()
     if wanted.doc_id is not None:
@@ -104,28 +94,28 @@ def _chosen(wanted: WhyOptions, output: Output, scorer: str, sign: int) -> list[
         systems = [candidate.system for candidate in case.candidates]
         refuse_unknown("--system", "system", [wanted.system], systems)
 
-    def texts() -> Iterator[Text]:
+    def texts() -> Iterator[tuple[Score, Shard]]:
         for shard in output.scored(shards):
             for score in output.scores(shard):
                 here = score.scorer, score.axis, score.doc_id, score.system
                 named = scorer, wanted.axis, wanted.doc_id, wanted.system
                 if all(want in (None, have) for want, have in zip(named, here, strict=True)):
-                    yield Text(score, shard)
+                    yield score, shard
 
-    def from_worst(text: Text) -> tuple[float, str, str, str]:
-        score = text.score
+    def from_worst(text: tuple[Score, Shard]) -> tuple[float, str, str, str]:
+        score = text[0]
         return sign * (score.value or 0.0), score.doc_id, score.system, score.axis
 
-    valued = ((text, text.score.value) for text in texts())
+    valued = ((text, text[0].value) for text in texts())
     scored = (text for text, value in valued if value is not None and isfinite(value))
     chosen = nsmallest(wanted.worst or sys.maxsize, scored, key=from_worst)
     if not chosen:
-        reason = next((text.score.reason for text in texts()), "nothing is scored yet")
+        reason = next((score.reason for score, _ in texts()), "nothing is scored yet")
         raise UserError(f"{scorer} gave no score to explain: {reason}")
     return chosen
 
 
-def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> dict[str, str]:
+def _written(job: Job, output: Output, judge: Judge, texts: Texts) -> dict[str, str]:
     """Has the critiques written and keeps each; gives why some could not be, by the text."""
     panel = next(panel for panel in job.panels if judge in panel.judges)
     model, writer = required(panel.model), required(panel.writer)
@@ -136,11 +126,9 @@ def _written(job: Job, output: Output, judge: Judge, texts: Sequence[Text]) -> d
         )
     if model.source.way.endswith(OF_FILES):
         raise UserError("the model answered by batch files, which cannot be asked for a critique")
-    shards = {text.shard.number: text.shard for text in texts}.values()
+    shards = {shard.number: shard for _, shard in texts}.values()
     cases = {case.document.doc_id: case for shard in shards for case in output.cases(shard)}
-    asked = [
-        (text.score, _prompt(job, judge, cases[text.score.doc_id], text.score)) for text in texts
-    ]
+    asked = [(score, _prompt(job, judge, cases[score.doc_id], score)) for score, _ in texts]
     wanted = counted(len(asked), "critique", "critiques")
     print(f"{model.source.source} is loaded to write {wanted}", file=sys.stderr, flush=True)
     made = Assignment(output, (), job.engines, model.source, writer.identity, {}, job.config.seed)

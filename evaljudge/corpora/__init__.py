@@ -3,10 +3,6 @@
 with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
     for case in corpus: ...
-
-A format is an entry of `FORMATS` in a file with a function that yields rows in the generic form;
-such files are found by looking. A format whose files lack the documents may take `sources`, where
-the documents are.
 """
 
 from collections import deque
@@ -14,17 +10,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
-from evaljudge.corpora.columns import CONFIGURATION, MOST, OPTIONS, Advice, ColumnNames, Unread
+from evaljudge.corpora.columns import CONFIGURATION, MOST, Advice, ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, NamedRows, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
-from evaljudge.corpora.memory import Input, as_inputs
+from evaljudge.corpora.memory import Input
 from evaljudge.corpora.rows import BadRow, KnownFormat, Rows
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import added_code, folders, found_in_files
-from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import index_on_disk
 
 GENERIC = "generic"
@@ -55,18 +49,6 @@ class CorpusSource:
     @property
     def inputs(self) -> tuple[Input, ...]:
         return tuple(self.path) if isinstance(self.path, list | tuple) else (self.path,)
-
-
-def source_of(
-    cases: Any,
-    form: str,
-    sources: AnyPath | None,
-    columns: Mapping[str, str] | None,
-    advice: Advice = OPTIONS,
-) -> CorpusSource:
-    """A corpus named by the arguments of a function."""
-    where = None if sources is None else as_path(sources, "sources")
-    return CorpusSource(as_inputs(cases, "cases"), form, where, columns or {}, advice)
 
 
 @contextmanager

@@ -3,14 +3,6 @@
 ColumnNames({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
 ->  {"ratings.tone": 4, "url": "…"}
 
-How messages give advice: with a configuration's keys, or with a command's options.
-
-CONFIGURATION.columns({"human": "ratings.tone"})
-->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
-OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
-IN_MEMORY.columns({"human": "ratings.tone"})
-->  "`{'path': …, 'columns': {'human': 'ratings.tone'}}` in place of the rows"
-
 unread = Unread(); unread.see({"doc_id": "d1", "system": "A", "tone": 4}); unread.notes()
 ->  ["not read, but these look like ratings: `tone`. If so, give `… tone: ratings.AXIS …`, …"]
 
@@ -150,8 +142,6 @@ def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
 
 
 class ColumnNames:
-    """The names that the user's files use, and the field of ours that each stands for."""
-
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
             if ours == AXIS:
@@ -223,7 +213,6 @@ class ColumnNames:
         return in_candidates(with_ratings(read) if inner else read, self.parts)
 
     def refuse_unseen(self) -> None:
-        """A name in the mapping that no row has is a mistake."""
         for name in self._unseen:
             message = unknown("column", name, self.seen)
             raise UserError(f"{self.advice.column(name, self._names[name])}: {message}")
@@ -398,7 +387,6 @@ class Unread:
 
 
 def named(names: Collection[str]) -> str:
-    """The first names, each in backticks."""
     first = ", ".join(f"`{name}`" for name in islice(names, MOST_NAMED))
     return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
 

@@ -1,14 +1,11 @@
 """An open corpus: its cases, their number, and what was wrong with its rows.
 
-rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=(), …)
-
 A corpus without names for its documents and texts is given some:
 
 Row("c.csv:2", {"source": "The river …", "text": "A flood."})
 -> Row("c.csv:2", {…, "doc_id": "5b0f1c2e9a31", "system": "text 1"})
 
-Rows with the same source are then one document, whose texts are numbered. A row without a name in a
-corpus that has some is the user's mistake, and so is a name under another column.
+A row without a name in a corpus that has some is the user's mistake.
 """
 
 import json
@@ -189,7 +186,6 @@ class Corpus(Grouped):
 
 
 def notes_on(skipped: int, absent: int, named: Sequence[str] = ()) -> list[str]:
-    """Notes on how many rows were skipped, with the first, and how many ratings count as absent."""
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
     ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
     counts = (skipped, rows, named[:NAMED_ON_FAILURE]), (absent, ratings, ())
@@ -197,7 +193,6 @@ def notes_on(skipped: int, absent: int, named: Sequence[str] = ()) -> list[str]:
 
 
 def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
-    """A corpus without a case (an empty file, or only bad rows) is a mistake."""
     if corpus.cases:
         return
     if corpus.skipped_rows:
@@ -269,7 +264,6 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
 
 
 def _many_of(cases: Grouped) -> Iterator[str]:
-    """Notes on what is too much for a report, and may be a mistake."""
     if (systems := cases.systems()) > MOST_SYSTEMS:
         yield (
             f"{systems:,} systems: the {MOST_SYSTEMS} with the most documents are compared with "

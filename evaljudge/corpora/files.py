@@ -1,19 +1,12 @@
-"""Reads the files that a path names, each with the reader for its ending; and the generic form.
+"""Reads the files that a path names, each with the reader for its ending; and scores in such files.
 
     read_files(("data/cases.jsonl", "more/*.csv"), {".jsonl": read_jsonl, ".csv": read_csv})
     -> Row("cases.jsonl:1", {"doc_id": …}), …
-
-The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them; a
-run's folder, which has its cases and its scores in that form; or rows in memory.
-
-Reads scores that a user gives in a file, in any of these forms, as columns.
 
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
 {"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
 {"doc_id": "d1", "system": "A", "unieval.coherence": 0.91, "rouge1": 0.31, "human.coherence": 4}
-
-A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
 import gzip

@@ -9,9 +9,8 @@ in robust_long_abstractive_human_annotation_dataset.jsonl (one list) or .csv; or
          "summary": "We study rivers.", "relevance_score": 0.4, "factual_score": 0.9, …},
   "a2": {…}, "a3": {…}}, …]
 
-in annotation_data.jsonl. `arxiv` and `govreport` each take their part of it. It lacks the
-documents: `sources` names generic rows {"doc_id", "source", "references"} of them (and of others),
-`doc_id` with or without `ID_`. Without `sources` each source stays empty.
+in annotation_data.jsonl. It lacks the documents: `sources` names generic rows of them (and of
+others), `doc_id` with or without `ID_`. Without `sources` each source stays empty.
 """
 
 from collections.abc import Collection

@@ -3,9 +3,8 @@
     file_of([{"doc_id": "d1", "source": "The river …", "system": "A", "text": "A flood."}])
     ->  CorpusFile("rows-5b0f1c2e9a31.jsonl", b'{"doc_id": "d1", …}\\n')
 
-From then on it is read like any file. That of a run's corpus is written into the run's folder: so
-the run can be resumed, and workers on other machines find it. The file is named after its content,
-so another corpus never takes its place. An error says `row 3 of the list`, or of the frame.
+The file of a run's corpus is written into the run's folder: so the run can be resumed, and workers
+on other machines find it. It is named after its content, so no other corpus takes its place.
 """
 
 import io

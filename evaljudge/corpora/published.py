@@ -3,10 +3,8 @@
     turned(Row("a.csv:2", {"Story": "A flood.", …}), turn) -> Row("a.csv:2", {"text": "A flood."…})
     turned(Row("a.csv:3", {"Model": "GPT", …}), turn)      -> BadRow("a.csv:3", "no `Story`")
 
-Each turns a row of the authors' form into a row of the generic form. If theirs lacks the documents,
-their source is empty, which is enough for agreement and for metrics against references.
-
-Texts that several annotators chose as the best or the worst of their document: the JSON
+If the authors' form lacks the documents, their source is empty, which is enough for agreement and
+for metrics against references. Texts that annotators chose (Goyal et al. 2022) are in the form
 
 {"0": {"article": "The river rose …",
        "annotators": [{"best_summary": ["gpt3"], "worst_summary": ["t0"]},
@@ -14,11 +12,7 @@ Texts that several annotators chose as the best or the worst of their document: 
                       {"best_summary": ["brio"], "worst_summary": ["t0"]}],
        "t0": {"text": "It rained."}, "gpt3": {"text": "A flood came."}, "brio": {"text": …}}, …}
 
-is the form of cnn_human.json and bbc_human.json (Goyal et al. 2022), which DRPE calls CNN2022 and
-BBC2022. In JSON lines each line is a document, with its `doc_id`. An annotator may choose several
-texts, or no worst one. There may be a `reference`; the authors' files have none. A rating is 1 for
-a text among the best, -1 among the worst, 0 for neither or both; so the mean is the share of "best"
-minus the share of "worst". DRPE does not say whether its worst texts needed two votes, too.
+DRPE does not say whether its worst texts needed two votes, too.
 """
 
 import html

@@ -1,22 +1,13 @@
 """The rows of one open file: JSON lines, CSV or Parquet.
 
-JSON lines have one object a line, and blank lines are skipped:
-
     {"doc_id": "d1", "source": "The river …", "candidates": [{"system": "A", "text": "A flood."}]}
-
-CSV has a header; cells are text, but for ratings and lists. Spreadsheets that write 4,5 for 4.5 put
-semicolons or tabs between columns, so a decimal comma is read where no comma separates them:
 
     doc_id,source,references,system,text,ratings.coherence
     d1,The river …,"[""A flood came."", ""It rained.""]",A,A flood.,4
 
-Parquet is read a batch at a time, and only the columns that mean something here or hold numbers:
-
-    doc_id: string, source: string, references: list<string>,
-    candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
-
-There `ratings` may as well be a map. In every form they may be a JSON string or columns
-`ratings.coherence`, and a rating may be one number for each rater, in a list or by name.
+Spreadsheets that write 4,5 for 4.5 put semicolons or tabs between columns, so a decimal comma is
+read where no comma separates them. Parquet is read a batch at a time, and only the columns that
+mean something here or hold numbers; there `ratings` may be a struct or a map.
 """
 
 import csv

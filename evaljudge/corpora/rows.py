@@ -3,23 +3,17 @@
     Row("cases.jsonl:17", {"doc_id": "d1", "source": "The river …", "system": "A", "text": "…"})
     BadRow("cases.jsonl:18", "not valid JSON")
 
-Readers only change forms (a JSON cell into the object that it holds). Every field is
-checked here, as it is read what a row says about a document and its candidates:
+Readers only change forms (a JSON cell into the object that it holds). Every field is checked here:
 
 case_row({"doc_id": 7, "source": "The river …", "system": "A", "text": "A flood.",
           "ratings": {"coherence": [4, 5], "fluency": null}})
 -> CaseRow(doc_id="7", source="The river …", context=None, references=(), candidates=[
        CandidateRow("A", "A flood.", Ratings({"coherence": 4.5}, {"coherence": (4.0, 5.0)}, 1))])
 
-Ratings are one number for each axis, or a list with one number for each rater. A rater who gave no
-rating keeps their place in the list, or another's ratings would be taken for theirs:
+A rater who gave no rating keeps their place in a list, or another's would be taken for theirs:
 
 ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 -> Ratings(mean={"coherence": 4.5, "fluency": 3.0}, raters={"coherence": (4.0, nan, 5.0)}, absent=3)
-
-Raters may be named ({"coherence": {"anna": 4, "ben": 5}}): each name has one place in the corpus.
-A flat row may be one rater's ({"rater": "anna", "ratings": {"coherence": 4}}): then several rows
-may be of one text.
 """
 
 import json
@@ -83,8 +77,7 @@ Rows = Iterator[Row | BadRow]
 Reader = Callable[[IO[bytes], str], Rows]
 """Reads one open file, known to the user by this name."""
 Format = Callable[..., Rows]
-"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat). A format
-that takes `sources` finds the documents there."""
+"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +120,6 @@ def keys_of(fields: Mapping[str, Any]) -> str:
 
 
 def refuse_other_forms(name: str, first: bytes) -> None:
-    """Refuse a file whose first bytes show another form than its name says."""
     for mark, form in OTHER_FORMS.items():
         if first.startswith(mark):
             raise UserError(f"{name}: this is {form}")
@@ -174,9 +166,8 @@ def json_or_text(cell: str) -> Any:
 def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
     """`{"ratings": '{"ease": 3}', "ratings.tone": 4}`: with `{"ratings": {"ease": 3, "tone": 4}}`.
 
-    So in candidates, too. Ratings that are no object are left to be refused below. An axis in
-    both is refused, because it is not clear which of the two is meant. Columns of several raters
-    become a list with a place for each; the `raters` of a run's own cases are such lists.
+    Ratings that are no object are left to be refused below. Columns of several raters become a
+    list with a place for each; the `raters` of a run's own cases are such lists.
     """
     joined, ratings = dict(fields), fields.get("ratings")
     dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}

@@ -3,14 +3,8 @@
     label,source,text,fluency,relevance,rater
     bkqvzt,The river …,'- A flood came.,,,
 
-Texts are data. A spreadsheet takes a cell that begins with = + - @ or a tab for a formula, so an
-apostrophe is put before such a text, and before a text that begins with an apostrophe: who reads
-the texts from the sheet removes one. JSON lines hold them as they are.
-
-Spreadsheets change what they save. Columns may have moved, commas may have become semicolons or
-tabs, 4.5 may be 4,5; empty rows and a byte order mark are passed over.
-
-Label Studio's files: tasks, the interface in which people rate them, and its export as JSON.
+What spreadsheets change and take for formulas is in docs/decisions.md. Label Studio's files are
+tasks, the interface in which people rate them, and its export as JSON:
 
 [{"data": {"label": "bkqvzt", "source": "The river …", "text": "A flood …"}}]          tasks
 <View>… <Rating name="fluency" toName="text" maxRating="5"/> …</View>                  interface
@@ -47,12 +41,6 @@ from evaljudge.storage import open_to_read
 from evaljudge.text import one_line, shown
 
 HIGHEST = 5
-Exported = Iterator[tuple[str, str, dict[str, Any]]]
-
-
-def tasks(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    data = [{"data": {c: v for c, v in row.items() if v is not None}} for row in rows]
-    return json.dumps(data, ensure_ascii=False, indent=1).encode()
 
 
 def interface(columns: Sequence[str], axes: Sequence[str]) -> str:
@@ -68,17 +56,17 @@ def interface(columns: Sequence[str], axes: Sequence[str]) -> str:
     return f"<View>\n{''.join(parts)}</View>\n"
 
 
-def exported(content: bytes, file: str) -> Exported:
-    """Where each annotation is, by whom, and its fields as a sheet has them."""
+def _studio_rows(file: str) -> Iterator[Row]:
     try:
-        for number, task in enumerate(json.loads(content), start=1):
+        for number, task in enumerate(json.loads(_content(file)), start=1):
             for annotation in task["annotations"]:
                 if not annotation.get("was_cancelled"):
                     by = annotation.get("completed_by", "")
                     rater = str(by.get("email", by.get("id")) if isinstance(by, dict) else by)
                     values = {one["from_name"]: one["value"] for one in annotation["result"]}
                     given = {name: _plain(value) for name, value in values.items()}
-                    yield f"{file}: task {task.get('id', number)}", rater, task["data"] | given
+                    fields = task["data"] | given | {RATER: rater}
+                    yield Row(f"{file}: task {task.get('id', number)}", fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__} {error}"
         raise UserError(
@@ -111,12 +99,12 @@ def ending_of(file: str) -> str:
 
 
 def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
-    """The content of a file; what a row lacks is left empty."""
     if ending == JSONL:
         lines = [json.dumps({c: row.get(c) for c in columns}, ensure_ascii=False) for row in rows]
         return "".join(f"{line}\n" for line in lines).encode()
     if ending == JSON:
-        return tasks(rows)
+        tasks = [{"data": {c: v for c, v in row.items() if v is not None}} for row in rows]
+        return json.dumps(tasks, ensure_ascii=False, indent=1).encode()
     return csv_of([columns, *([harmless_cell(row.get(c) or "") for c in columns] for row in rows)])
 
 
@@ -150,7 +138,6 @@ def read_sheet(file: str) -> Iterator[Row]:
 
 
 def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
-    """The rows of a sheet in JSON lines, from its content."""
     return (_dotted(accepted(row)) for row in read_jsonl(io.BytesIO(content), file))
 
 
@@ -192,15 +179,14 @@ def _content(file: str) -> bytes:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
 
 
-def _studio_rows(file: str) -> Iterator[Row]:
-    for place, rater, fields in exported(_content(file), file):
-        yield Row(place, fields | {RATER: rater})
-
-
 def _csv_rows(file: str) -> Iterator[Row]:
     content = _content(file)
     refuse_other_forms(file, content)
-    records = csv_records(io.StringIO(_decoded(content), newline=""), file)[1]
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:  # as Windows' spreadsheets write CSV in the west
+        text = content.decode("cp1252", "replace")
+    records = csv_records(io.StringIO(text, newline=""), file)[1]
     first = [cell.strip() for cell in next(records, ("", []))[1]]
     header = AS_THEY_ARE.header(first, file)
     if not {LABEL, "doc_id"} & {*header, *map(field_called, header)}:
@@ -212,11 +198,3 @@ def _csv_rows(file: str) -> Iterator[Row]:
         if any(cell.strip() for cell in cells[len(header) :]):
             raise UserError(f"{place}: {len(cells)} cells under a header of {len(header)}")
         yield Row(place, dict(zip_longest(header, cells[: len(header)], fillvalue="")))
-
-
-def _decoded(content: bytes) -> str:
-    """Where it is not UTF-8, as Windows' spreadsheets write CSV in the west."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")

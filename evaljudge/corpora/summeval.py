@@ -5,13 +5,10 @@
  "turker_annotations": [{"coherence": 3, …}, …],
  "filepath": "cnndm/dailymail/stories/1a2b.story", "text": "The river …"}
 
-Each line is one summary. Only the paired file has `text`, the article. For the other, `sources`
-names the folder in which `filepath` leads to the story files of CNN and Daily Mail; without
-`sources` each source stays empty. A rating is the list of the three experts'. Further formats read
-the same files as papers did (docs/agreement.md). SumAutoEval does not say how it measured on which
-summary experts differ least; here it is by the sum of the axes' variances.
-
-Of equal summaries the earlier line is kept. A summary without a rating on some axis is left out.
+Only the paired file has `text`, the article. For the other, `sources` names the folder in which
+`filepath` leads to the story files; without it each source stays empty. SumAutoEval does not say
+how it measured on which summary experts differ least; here it is by the sum of the axes' variances.
+Of equal summaries the earlier line is kept.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -30,9 +30,7 @@ Place = Literal["best", "second"]
 
 class Placed(str):
     """A figure of our own that has a place in its column: Placed("0.437", "best", " [0.38, 0.49]").
-
-    Its text is the whole cell; a writer that knows of places shows this one's on the figure.
-    """
+    Its text is the whole cell."""
 
     figure: str
     place: Place

@@ -1,9 +1,4 @@
-"""How numbers are written: the same in Markdown, on the page and in a terminal.
-
-Rows of a result, as notebooks show them.
-
->>> outcome.agreement.to_pandas()
-"""
+"""How numbers are written, the same in Markdown, on the page and in a terminal; and their rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass

@@ -1,11 +1,8 @@
 """A study: a grid of judges over one corpus, compared in one table.
 
 Every setting of a model, a writer and a pack of prompts is a run of its own, in a folder under the
-study's; what two judges of a run have in common is asked once (with `apart`, each is a run of its
-own, so that costs can be compared), and references lie in one folder for all runs. Killed, a study
-goes on where it was. Packs of prompts are trials of one method.
-
-Every list of a judge's settings is a dimension of the grid:
+study's; what two judges of a run have in common is asked once, and references lie in one folder for
+all runs. Every list of a judge's settings is a dimension of the grid:
 
     - {judge: synthetic, predict: [probabilities, yes-no], levels: [3, 5]}
     -> synthetic-probabilities-3  synthetic-probabilities-5  synthetic-yes-no-3  …
@@ -154,10 +151,7 @@ def plan_study(
 
 
 def study_runs(config: Config) -> list[StudyRun]:
-    """One for each setting; metrics, which know no model, are the first one's.
-
-    Tests are the study's own, not each report's.
-    """
+    """One for each setting; metrics, which know no model, are the first one's."""
     study = config.study
     if study is None:
         raise UserError("no `study` in this configuration: `evaljudge run` runs it")

@@ -1,8 +1,5 @@
-"""A sheet of `evaljudge label`, filled in on a page.
-
-Raters see a text and its source, and neither its system nor its scores: the sheet does not hold
-them. Each rating changes the file at once. Several people may rate one sheet at the same time: each
-has rows of their own.
+"""A sheet of `evaljudge label`, filled in on a page. Each rating changes the file at once. Several
+people may rate one sheet at the same time: each has rows of their own.
 """
 
 from collections.abc import Mapping
@@ -119,8 +116,6 @@ class LabelSheet:
 
 
 def label_site(sheet: LabelSheet, described: Mapping[str, str]) -> Site:
-    """The page on which it is filled in; `described`: what the axes mean."""
-
     def page(given: Given) -> Response:
         template, own_style, script = (
             (Path(__file__).parent / f"label.{kind}").read_text(encoding="utf-8")

@@ -1,12 +1,5 @@
 """What `evaljudge view` serves of a run: the page over all its texts, and their numbers as columns
-that a browser filters and sorts.
-
-index = RunIndex(scored_run("runs/first"))
-index.column("score:3")  ->  bytes: a float32 for each text, NaN where it is unscored
-
-Several runs beside each other, in the order in which they were named: the trend of each mean.
-
-trend([(scored_run("runs/may"), findings), …])  ->  [Section("Trend", …)]
+that a browser filters and sorts; and several runs beside each other.
 """
 
 import re

@@ -16,9 +16,9 @@ import pytest
 import evaljudge
 from evaljudge.analysis.labelling import Method, entropies
 from evaljudge.analysis.ratings import read_ratings
-from evaljudge.commands.check import check_run
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
+from evaljudge.commands.python import check
 from evaljudge.corpora.corpus import slips
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -448,12 +448,12 @@ def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path):
 
 def test_check_knows_the_keys(loop):
     loop.label(n=3)
-    checked = check_run(loop.out)
+    checked = check(loop.out)
     assert checked.exit_code == 0
     filled = loop.fill([row | {"fluency": 3} for row in loop.sheet()])
     file = Path(loop.out, "labels/sheet.json")
     file.write_text(file.read_text().replace("0.125", "0.625"))
-    (problem,) = check_run(loop.out).problems
+    (problem,) = check(loop.out).problems
     said = (
         "labels/sheet.json: is not as it was written (its content does not match its sha256): put"
     )

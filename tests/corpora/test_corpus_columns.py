@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.corpora import CorpusSource, open_corpus, source_of, unread_columns
-from evaljudge.corpora.columns import named_columns
+from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
+from evaljudge.corpora.columns import OPTIONS, named_columns
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs.watching import Watcher
@@ -215,7 +215,7 @@ def test_a_rater_beside_one_that_is_read_shares_its_axis(tmp_path):
 
 def test_a_command_advises_its_own_options(tmp_path):
     path = written(tmp_path, "csv", [FLAT | {"gold": "It rained.", "human tone": 4}])
-    with open_corpus(source_of(path, "generic", None, None)) as corpus:
+    with open_corpus(CorpusSource(path, advice=OPTIONS)) as corpus:
         rating, likely = corpus.unread
     assert "give `--column 'human tone=ratings.AXIS'`, where AXIS is the name" in rating
     assert likely.endswith("give `--column gold=references`")
@@ -225,7 +225,7 @@ def test_a_command_advises_its_own_options(tmp_path):
         (path, ["text=txet"], r"--column text=txet: unknown field 'txet'"),
         (twice, None, r"\. Correct this, or give `--skip-bad-rows`$"),
     ):
-        source = source_of(file, "generic", None, named_columns(given))
+        source = CorpusSource(file, columns=named_columns(given), advice=OPTIONS)
         with pytest.raises(UserError, match=said), open_corpus(source):
             pass
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
-from evaljudge.commands.check import check_run
+from evaljudge.commands.python import check
 from evaljudge.config import WorkersConfig
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines.scripted import ScriptedEngines
@@ -180,9 +180,9 @@ def test_the_worker_that_judges_measures_what_is_light(bench):
         todo = [dict.fromkeys(judged, (0, 40)), {"measure": (40, 40)}]
         assert bench.run(rows, changed).todo == todo[: 1 if changed is words else 2]
         assert bench.scores() == bench.in_memory(changed)
-    assert check_run(str(bench.out)).problems == []
+    assert check(str(bench.out)).problems == []
     (bench.out / "commits/measure/00001.zip").unlink()
-    assert check_run(str(bench.out)).found.done["measure"] == len(Output(str(bench.out)).shards())
+    assert check(str(bench.out)).found.done["measure"] == len(Output(str(bench.out)).shards())
 
 
 def test_a_shard_counts_as_measured_when_all_its_metrics_are(bench):
@@ -191,10 +191,10 @@ def test_a_shard_counts_as_measured_when_all_its_metrics_are(bench):
     bench.judging()
     bench.run(rows)
     _, *others = sorted((bench.out / "commits/measure").iterdir())
-    assert check_run(str(bench.out)).found.done["measure"] == 1 + len(others)
+    assert check(str(bench.out)).found.done["measure"] == 1 + len(others)
     for marker in others:
         marker.unlink()
-    assert check_run(str(bench.out)).found.done["measure"] == 1
+    assert check(str(bench.out)).found.done["measure"] == 1
     there = Output(str(bench.out)).shards()[0].cases
     assert bench.run(rows).todo[-1] == {"measure": (40 - there, 40)}
 
