@@ -91,7 +91,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
-    is_read = scores == source.inputs  # as scores, what is not read as ratings
+    mine, theirs_too = ([getattr(one, "name", one) for one in of] for of in (scores, source.inputs))
+    is_read = mine == theirs_too  # as scores, what is not read as ratings
     notes += [f"corpus: {n}" for n in corpus.unread if not (is_read and n.startswith("not read"))]
     warnings = [left_out] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters

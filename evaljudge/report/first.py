@@ -4,9 +4,10 @@ no score.
     answers(findings)[0]
     -> AxisAnswer("relevance", "synthetic", "north is first, but …", "Agrees …", dots=[…])
 
-The headline scorer of an axis is the first combination that has it, else the first judge. In a run
-of metrics alone it is, on each axis that people rated, the metric that agrees with them best; its
-interval is widened for that choice. Places of dots are from 0 to 1: pictures.html.j2 draws.
+The headline scorer of an axis is the first combination that has it, else the cascade, else the
+first judge. In a run of metrics alone it is, on each axis that people rated, the metric that agrees
+with them best; its interval is widened for that choice. Places of dots are from 0 to 1:
+pictures.html.j2 draws.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,8 +20,9 @@ from urllib.parse import quote, urlencode
 from evaljudge.agreement import Agreement, Standing
 from evaljudge.analyses.agreement import NOTHING_RATED
 from evaljudge.analyses.length import WORDS
+from evaljudge.analysis.cascade import NAME as CASCADE
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.decisions.systems import SystemRanking
+from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, estimate, only
@@ -82,7 +84,8 @@ def leading(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRan
 
 
 def _by_rank(findings: Findings, rows: Sequence[SystemRanking]) -> list[SystemRanking]:
-    places = {name: place - len(findings.combined) for place, name in enumerate(findings.combined)}
+    leading = [*findings.combined, CASCADE]
+    places = {name: place - len(leading) for place, name in enumerate(leading)}
     return sorted(rows, key=lambda row: places.get(row.scorer, _unrankable(findings, row.scorer)))
 
 
@@ -186,7 +189,7 @@ def _list_of(**wanted: str) -> str:
 
 
 def _sentence(row: SystemRanking) -> str:
-    first, name = row.systems[0], name_line(row.systems[0].system)
+    first, name = row.systems[0], _named(row, row.systems[0])
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
         return f"There is only one system, {name}: {mean}."
@@ -195,13 +198,22 @@ def _sentence(row: SystemRanking) -> str:
     if row.documents == 1:
         return f"{name} is first, but one document cannot tell systems apart."
     if not any(pair.told_apart for pair in row.pairs):
-        return "No two systems differ significantly by this scorer."
+        most = max(system.n for system in row.systems)
+        few = f": {most} documents are few" if most < 9 else ""
+        return f"No two systems differ significantly by this scorer{few}."
     pairs = [pair for pair in row.pairs if pair.first == first.system]
     close = [pair.second for pair in pairs if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
     others = "any other system" if len(close) == len(pairs) else _listed(close)
     return f"{name} is first, but not significantly ahead of {others}."
+
+
+def _named(row: SystemRanking, system: RankedSystem) -> str:
+    """With its documents, where it has fewer than half of them."""
+    most = max(each.n for each in row.systems)
+    few = f" (in {system.n} of {most} documents)" if 2 * system.n < most else ""
+    return f"{name_line(system.system)}{few}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -214,7 +226,7 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
-    best = [system.system for system in rated.systems if system.mean == rated.systems[0].mean]
+    best = [_named(rated, one) for one in rated.systems if one.mean == rated.systems[0].mean]
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
     whose = "people's best" if findings.rated_by == "people" else f"best by {findings.rated_by}"

@@ -8,6 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, SupportsIndex, TypeVar, overload
 
+from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Cell, Table
 from evaljudge.text import one_line
@@ -162,8 +163,18 @@ class Rows(list[R]):
         return Rows(found) if isinstance(at, slice) else found
 
     def where(self, **wanted: Any) -> "Rows[R]":
-        """The rows whose fields have these values: `where(axis="fluency", level="sample")`."""
-        return Rows(r for r in self if all(getattr(r, name) == v for name, v in wanted.items()))
+        """The rows whose fields have these values: `where(axis="fluency", level="sample")`; of a
+        list, one of them."""
+        rows: list[R] = [*self]
+        for name, value in wanted.items() if self else ():
+            if not hasattr(self[0], name):
+                raise UserError(f"where: {unknown('field', name, vars(self[0]))}")
+            values = value if isinstance(value, list | tuple) else [value]
+            there = {getattr(row, name) for row in self}
+            if strange := [one for one in values if one not in there]:
+                raise UserError(f"where: {unknown(name, str(strange[0]), map(str, there))}")
+            rows = [row for row in rows if getattr(row, name) in values]
+        return Rows(rows)
 
     def to_pandas(self) -> Any:
         import pandas as pd

@@ -214,6 +214,13 @@ def test_a_system_without_scores_has_a_line_that_says_why():
     assert "west: no scores (first text: empty text)." in summary(found, "out").text
 
 
+def test_a_system_in_few_documents_is_named_with_their_number():
+    said = only_answer([[3.0 + n % 2, 3.0] for n in range(6)]).sentence
+    assert said == "No two systems differ significantly by this scorer: 6 documents are few."
+    table = [[9.0, float("nan"), float("nan")], *[[float("nan"), 3.0 + n, 1.0] for n in range(9)]]
+    assert "north (in 1 of 9 documents)" in only_answer(table).sentence
+
+
 def test_over_all_axes_there_is_a_mean_rank_of_the_systems_that_all_have():
     tied = ranked("synthetic", [[4.0, 4.0, 1.0, 9.0]] * 8, "tone", [*SYSTEMS, "west"])
     turned = ranked("synthetic", DISTINCT, "style", SYSTEMS[::-1])

@@ -19,6 +19,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import chain
 from math import isfinite, log
 from statistics import fmean
@@ -40,6 +41,7 @@ from evaljudge.model.asks import (
     Written,
 )
 from evaljudge.model.counting import cost
+from evaljudge.plugins import added_code
 from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
@@ -302,8 +304,11 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         raise NotImplementedError
 
     def score(self, verdict: Verdict) -> list[Score]:
+        of = f"for document {verdict.doc_id}, system {verdict.system},"
+        own_code = f"judges.{self.name}: its `{self._method}` {of}"
         try:
-            return super().score(verdict)
+            with added_code(own_code, type(self).__module__, ValueError):
+                return super().score(verdict)
         except ValueError as error:
             reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
             return [Score(verdict.doc_id, verdict.system, self.name, verdict.axis, None, reason)]
@@ -325,6 +330,15 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             lacks.append('`slots` that are a list of mappings, [{"name": "its text"}]')
         elif taken := TAKEN.intersection(chain.from_iterable(self.slots)):
             lacks.append(f"another name for the slot {min(taken)!r}, which every question has")
+        fields = ["version", *(name for name in dir(OneQuestion) if not name.startswith("_"))]
+        mine = kind.mro()[: kind.mro().index(OneQuestion)]
+        own = {name for each in mine for name in vars(each) if not name.startswith("_")}
+        nearly = {n: get_close_matches(n, fields, 1, 0.85) for n in sorted(own.difference(fields))}
+        lacks += [
+            f"another name for `{name}`: did you mean `{near[0]}`?"
+            for name, near in nearly.items()
+            if near
+        ]
         if of_all := sorted({"judge", "model", "examples"} & self.keys.model_fields.keys()):
             lacks.append(f"another name for the key `{of_all[0]}`, which every judge has")
         if lacks:

@@ -226,7 +226,11 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Modelled(Brief):
         keys = create_model("Keys", __base__=Settings, model=(str, ""))
 
+    class Slip(Brief):
+        each_axes = False
+
     for kind, said in {
+        Slip: "the class Slip needs another name for `each_axes`: did you mean `each_axis`?",
         Modelled: "the class Modelled needs another name for the key `model`, which every",
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
         Hiding: "the class Hiding needs another name for the slot 'target', which every",
