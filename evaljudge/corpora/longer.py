@@ -62,8 +62,9 @@ def _by_document(path: str, theirs: Unread, ours: Names) -> Made:
     for row in map(accepted, read_generic((path,), ColumnNames({**ours, **rated}))):
         fields, texts = {**row.fields, **(row.fields.get("ratings") or {})}, dict[str, Any]()
         for name, (system, inner) in cells.items():
-            if (value := fields.get(name)) not in (None, ""):
-                texts.setdefault(system, {"system": system})[inner] = value
+            text, value = texts.setdefault(system, {"system": system}), fields.get(name)
+            if inner == "text" or not is_absent(str(value)):  # NaN is absent, too
+                text[inner] = "" if value is None else value
         kept = {name: value for name, value in fields.items() if name not in apart}
         rows.append(kept | {"candidates": [*texts.values()]})
     return rows, {**ours, **now, **left_out}
@@ -106,7 +107,7 @@ def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
         of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
         text = {n: of[n] for n in KNOWN_FIELDS if n in of and n not in ("ratings", RATER)}
         ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
-        if is_absent(number):
+        if is_absent(str(number)):
             continue
         named[axis := axis_called(name_in(row, axes[0]).strip())] = None
         by, each = axis, ratings

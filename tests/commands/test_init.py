@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -336,14 +337,14 @@ WIDE = {
 @pytest.mark.parametrize("form", ["csv", "jsonl", "semicolons"])
 @pytest.mark.parametrize("shape", WIDE)
 def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
-    """A cell without a text is none, and the same file is made again."""
+    """An empty text is one, as in a table of texts, and the same file is made again."""
     rows = []
     for n in range(3):
         row = {"item": f"d{n}", "document": f"Of {n}", "url": "x.org"}
         for system in ("gpt-4", "gpt-4-turbo"):
             values: tuple[Any, ...] = (f"{system} of {n}", n + 1.5, 4)
             if n == 2 and system == "gpt-4":
-                values = ("", None, None) if form == "jsonl" else ("", "", "")
+                values = (None, nan, 4) if form == "jsonl" else ("", "nan", 4)
             row |= dict(zip((name.format(system) for name in WIDE[shape]), values, strict=True))
         rows.append(row)
     file = write("jsonl" if form == "jsonl" else "csv", rows)
@@ -353,7 +354,8 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         Path(file).write_text("\n".join(lines))
     for _ in range(2):
         started = made(file, to=Path("new/c.yaml"), force=True)
-    assert started.summary == "3 documents with 5 texts of 2 systems; people rated fluency 5"
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 5"
+    assert "NaN" not in Path("new/texts.long.jsonl").read_text()
     assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
     assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
     config = load_config("new/c.yaml")
@@ -365,8 +367,10 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         ]  # fmt: skip
     assert planned("new/c.yaml", engines=ScriptedEngines()).exit_code == 0
     assert read == [
-        (f"d{n}", f"Of {n}", system, f"{system} of {n}", {"fluency": n + 1.5})
-        for n in range(3) for system in ("gpt-4", "gpt-4-turbo") if (n, system) != (2, "gpt-4")
+        (f"d{n}", f"Of {n}", system, "" if is_empty else f"{system} of {n}",
+         {} if is_empty else {"fluency": n + 1.5})
+        for n in range(3) for system in ("gpt-4", "gpt-4-turbo")
+        for is_empty in [(n, system) == (2, "gpt-4")]
     ]  # fmt: skip
 
 
