@@ -36,7 +36,8 @@ def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, 
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
     there, made, shape = {*theirs.known, *given.values()}, None, "a column for each system"
     if "text" not in there and "system" not in {*there, *ours.values()}:
-        made = _by_document(path, theirs, {n: to for n, to in ours.items() if to in OF_DOCUMENT})
+        known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
+        made = _by_document(path, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
         theirs.refuse_wide(path, given)
         made, shape = _by_text(path, theirs, ours, given), "a row for each axis"
@@ -52,11 +53,15 @@ def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, 
     return str(file), f"{path} has {shape}, so {file} was made of it: {each}", made[1]
 
 
-def _by_document(path: str, theirs: Unread, ours: Names) -> Made:
-    if not (cells := _cells(theirs, [name for name in theirs.names if name not in ours])):
+def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
+    """With a column of raters, a row for each text: a row of one rater is of one text."""
+    names = [name for name in theirs.names if name not in ours]
+    if not (cells := _cells(theirs, [name for name in names if given.get(name) != ""])):
         return None
     now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
-    left_out = {name: "left out" for name in theirs.rated if name not in cells}
+    unread = {*theirs.rated, *(name for name in given if not given[name])} - {*cells}
+    left_out = {name: "left out" for name in names if name in unread}
+    by_rater = RATER in {*theirs.known, *ours.values()}
     rated = {name: f"{DOTTED}{name}" for name in theirs.rated if name in cells}
     apart = {"ratings", *rated.values(), *cells, *left_out}
     for row in map(accepted, read_generic((path,), ColumnNames({**ours, **rated}))):
@@ -66,7 +71,8 @@ def _by_document(path: str, theirs: Unread, ours: Names) -> Made:
             if inner == "text" or not is_absent(str(value)):  # NaN is absent, too
                 text[inner] = "" if value is None else value
         kept = {name: value for name, value in fields.items() if name not in apart}
-        rows.append(kept | {"candidates": [*texts.values()]})
+        each = [*texts.values()]
+        rows += [text | kept for text in each] if by_rater else [kept | {"candidates": each}]
     return rows, {**ours, **now, **left_out}
 
 
@@ -91,17 +97,19 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
     cells = {name: (system, "text") for name, system in texts.items()}
     for name in (name for name in names if name not in texts):
         if found := re.fullmatch(rf"({key}){_APART}(.+)|(.+){_APART}({key})", name):
-            cells[name] = keys[found[1] or found[4]], found[2] or found[3]
+            inner = found[2] or found[3]
+            is_number = inner == "ratings" != theirs.rated.get(name, inner)
+            cells[name] = keys[found[1] or found[4]], "rating" if is_number else inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
 
 
 def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
-    axes = [name for name in theirs.no_numbers if name.casefold() in _AXES]
+    axes = [n for n in theirs.no_numbers if n.casefold() in _AXES and n not in given]
     scores = [n for n, to in theirs.rated.items() if to == f"{DOTTED}overall" and n not in given]
     if not len(axes) == len(scores) == 1:
         return None
-    texts, named = dict[str, dict[str, Any]](), dict[str, None]()
+    texts, named, odd = dict[str, dict[str, Any]](), dict[str, None](), ""
     columns = ColumnNames({**ours, scores[0]: f"{DOTTED}{scores[0]}"})
     for row in map(accepted, read_generic((path,), columns)):
         of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
@@ -109,15 +117,23 @@ def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
         ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
         if is_absent(str(number)):
             continue
+        if is_absent(of.get(axes[0])):
+            odd = odd or f"{row.place}: needs `{axes[0]}`"
+            continue
         named[axis := axis_called(name_in(row, axes[0]).strip())] = None
-        by, each = axis, ratings
-        if RATER in of:
-            by, each = name_in(row, RATER), ratings.setdefault(axis, {})
-        if by in each:
-            said = f"a second score of {shown(axis)} for one text: name the column of raters"
-            raise UserError(f"{row.place}: {said} (`{RATER}`)")
+        by = "" if is_absent(of.get(RATER)) else name_in(row, RATER)
+        if by in (each := ratings.setdefault(axis, {})):
+            whose = f" by {shown(by)} for one text" if by else f" for one text: name the `{RATER}`"
+            raise UserError(f"{row.place}: a second score of {shown(axis)}{whose}")
         each[by] = number
+        if "" in each and len(each) > 1:
+            odd = odd or f"{row.place}: some scores of this text have a `{RATER}`, and some none"
+    if not any(len(text["ratings"]) > 1 for text in texts.values()):
+        return None
+    if odd:
+        raise UserError(odd)
+    for text in texts.values():
+        text["ratings"] = {axis: each.get("", each) for axis, each in text["ratings"].items()}
     now = {axes[0]: f"the axes {', '.join(named)}", scores[0]: "the ratings"}
     left_out = {name: "left out" for name in theirs.names if name not in {**ours, **now}}
-    has_shape = any(len(text["ratings"]) > 1 for text in texts.values())
-    return ([*texts.values()], {**ours, **now, **left_out}) if has_shape else None
+    return [*texts.values()], {**ours, **now, **left_out}

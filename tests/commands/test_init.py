@@ -391,6 +391,27 @@ def test_a_longer_table_overwrites_nothing_and_keeps_given_columns():
     assert started.summary == "2 documents with 2 texts; people rated nothing"
 
 
+def test_ratings_of_each_system_and_raters_of_a_wide_table():
+    """A row of one rater is of one text; what is not to be read is left out."""
+    rows = [
+        {"id": "d", "article": "Of", "annotator": rater, "A_output": "a", "A_ratings": 4,
+         "B_output": "b", "B_ratings": "", "B_tone": 2}
+        for rater in ("anna", "ben")
+    ]  # fmt: skip
+    started = made(write("csv", rows), column=["B_tone=", "rating=ratings.fluency"])
+    assert started.summary.endswith("2 texts of 2 systems; people rated fluency 1")
+    about = {"doc_id": "d", "source": "Of"}
+    texts = {"system": "A", "text": "a", "rating": 4.0}, {"system": "B", "text": "b"}
+    assert lines("texts.long.jsonl") == [
+        {**about, "rater": rater, **text} for rater in ("anna", "ben") for text in texts
+    ]
+    bare = [{n: cell for n, cell in rows[0].items() if n != "annotator"}]
+    bare[0] |= {"B_ratings": '{"fluency": 3}'}
+    Path("texts.long.jsonl").unlink()
+    given = ["B_tone=", "rating=ratings.tone"]
+    assert made(write("csv", bare), column=given, force=True).summary.endswith("tone 1, fluency 1")
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -430,9 +451,36 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
         assert text.raters == {"fluency": (6.0, 5.0), "coherence": (6.0, 5.0)}
     else:
         assert (text.ratings, text.raters) == ({"fluency": 2.0, "coherence": 2.0}, {})
-    said = r"texts\.csv:\d+: a second score of 'coherence' for one text: name the .*`rater`"
-    with pytest.raises(UserError, match=said):
+    whose = "by 'ben' for one text$" if raters else "for one text: name the `rater`"
+    with pytest.raises(UserError, match=rf"texts\.csv:\d+: a second score of 'coherence' {whose}"):
         made(write("csv", [*rows, rows[-1]]), force=True)
+
+
+@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize(
+    ("empty", "said"),
+    [
+        ("worker_id", r":\d: some scores of this text have a `rater`, and some none"),
+        ("criterion", r":\d: needs `criterion`"),
+    ],
+)
+def test_a_score_that_lacks_its_rater_or_axis_is_refused(empty, said, at):
+    """In a table whose aspect is none of a rating it may be empty, and so may a text's rater."""
+    rows = [
+        {"id": "d", "article": "Of", "model": "A", "summary": "It", "criterion": axis,
+         "score": 3, "worker_id": worker}
+        for worker in ("anna", "ben") for axis in ("fluency", "coherence")
+    ]  # fmt: skip
+    lacking = [row | ({empty: ""} if n == at else {}) for n, row in enumerate(rows)]
+    for form in ("csv", "jsonl"):
+        kept = [{n: cell for n, cell in row.items() if form == "csv" or cell} for row in lacking]
+        with pytest.raises(UserError, match=said):
+            made(write(form, kept))
+    assert not Path("texts.long.jsonl").exists()
+    alone = rows[at] | {"id": "e", "article": "Other", empty: ""}
+    made(write("csv", [*rows, alone] if empty == "worker_id" else [rows[0], alone]))
+    read = load_config("config.yaml").corpus.path
+    assert read == ("texts.long.jsonl" if empty == "worker_id" else "texts.csv")
 
 
 def test_the_columns_of_a_wide_table_say_its_task():
