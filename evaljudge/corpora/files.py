@@ -27,7 +27,7 @@ from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, field_called, known_axes
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, is_numbering, known_axes
 from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, rating, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
@@ -228,17 +228,19 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     if not own or own & {"scorer", "value", "scores"}:
         yield from rows
         return
-    cells, table = dict[str, list[Any]](), list(rows)
-    for row in table:
+    cells = dict[str, list[Any]]()
+    for row in rows:
         for name, cell in row.fields.items():
-            if name not in {*KNOWN_FIELDS, *columns} and field_called(name) != "doc_id":
+            if name not in {*KNOWN_FIELDS, *columns} and not is_numbering(name):
                 cells.setdefault(name, []).extend([] if is_absent(cell) else [cell])
     of_people = (DOTTED, f"{HUMAN}.")
     rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
     axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
-    numbers = {name: sum(is_number(rating(str(cell))) for cell in of) for name, of in cells.items()}
-    names = [n for n, of in cells.items() if n not in rated and 2 * numbers[n] > len(of)]
-    for row in table:
+    names = [
+        name for name, of in cells.items() if name not in rated
+        and 2 * sum(is_number(rating(str(cell).replace(",", "."))) for cell in of) > len(of)
+    ]  # fmt: skip
+    for row in map(accepted, read_generic((path,), ColumnNames(ids, numbers=names), "scores")):
         at = {field: name_in(row, field) for field in ("doc_id", "system")}
         if not names:
             raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")
