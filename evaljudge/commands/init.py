@@ -24,7 +24,6 @@ from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
 from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.files import GENERIC_READERS
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -88,7 +87,7 @@ class _Seen:
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
             if repeated:
                 raise UserError(repeated)
-            files = [f for f in expand(path) if f.lower().endswith((*GENERIC_READERS,))]
+            files = [f for f in expand(path) if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
             for file, names in headers.items():
                 if differing := sorted(names ^ headers[files[0]]):

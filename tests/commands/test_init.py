@@ -548,6 +548,11 @@ def test_tables_of_other_headers_are_refused():
     ):
         made("[ab].csv")
     assert not Path("config.yaml").exists()
+    for name, more in {"a": {}, "b": {"note": "so"}}.items():  # keys are no header
+        bad = as_rows(THEIRS)[0] | {"model": ""}
+        rows = [row | {"id": name + row["id"]} | more for row in (*as_rows(THEIRS), bad)]
+        Path(write("jsonl", rows)).rename(f"{name}.jsonl")
+    assert made("[ab].jsonl").summary.startswith("6 documents with 12 texts")
 
 
 def test_what_looks_like_a_rating_and_is_not_taken_is_named():
