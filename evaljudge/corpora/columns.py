@@ -465,8 +465,7 @@ def _rating_field(name: str, value: Any) -> str:
 
 def is_numbering(name: str) -> bool:
     """Whether a column's numbers only tell rows, documents or raters apart."""
-    is_one = re.fullmatch(_NUMBERING, name, re.IGNORECASE)
-    return bool(is_one) or field_called(name) == "doc_id"
+    return bool(re.fullmatch(_NUMBERING, name, re.IGNORECASE)) or field_called(name) == "doc_id"
 
 
 def axis_called(name: str) -> str:

@@ -194,11 +194,9 @@ def read_all_given(
                 if key[0] == HUMAN:
                     raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
                 if key in before:
-                    message = f"scorer {key[0]!r} is in another --scores file already"
-                    raise UserError(f"{path}: {message}")
-                if any(
-                    m in f"{row.fields.get('signature')}" for m in (BY_AGREEMENT, TO_PEOPLE, SHOWN)
-                ):
+                    raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file, too")
+                signature = f"{row.fields.get('signature')}"
+                if any(mark in signature for mark in (BY_AGREEMENT, TO_PEOPLE, SHOWN)):
                     fitted.add(key[0])
                 column = scores.setdefault(key, {})
                 if at in column:
@@ -228,18 +226,16 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     if not own or own & {"scorer", "value", "scores"}:
         yield from rows
         return
-    cells = dict[str, list[Any]]()
+    cells = dict[str, list[bool]]()  # whether each is a number
     for row in rows:
         for name, cell in row.fields.items():
             if name not in {*KNOWN_FIELDS, *columns} and not is_numbering(name):
-                cells.setdefault(name, []).extend([] if is_absent(cell) else [cell])
+                number = rating(str(cell).replace(",", "."))
+                cells.setdefault(name, []).extend([] if is_absent(cell) else [is_number(number)])
     of_people = (DOTTED, f"{HUMAN}.")
     rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
     axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
-    names = [
-        name for name, of in cells.items() if name not in rated
-        and 2 * sum(is_number(rating(str(cell).replace(",", "."))) for cell in of) > len(of)
-    ]  # fmt: skip
+    names = [n for n, are in cells.items() if n not in rated and 2 * sum(are) > len(are)]
     for row in map(accepted, read_generic((path,), ColumnNames(ids, numbers=names), "scores")):
         at = {field: name_in(row, field) for field in ("doc_id", "system")}
         if not names:

@@ -14,6 +14,7 @@ from typing import Any
 
 from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
 from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.memory import CorpusFile
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
 from evaljudge.text import one_line, shown
@@ -27,9 +28,11 @@ Names = dict[str, str]
 Made = tuple[list[dict[str, Any]], Names] | None  # the rows, and what each column became
 
 
-def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, str, Names] | None:
-    """The file with the same texts, a line about it, and what each column became; None where the
-    table has neither shape beyond doubt."""
+def longer(
+    path: str, theirs: Unread, given: Names, folder: Path, force: bool
+) -> tuple[CorpusFile, str, Names] | None:
+    """A file with the same texts, to be written; a line about it, and what each column became. None
+    where the table has neither shape beyond doubt."""
     if not Path(path).is_file() or _NESTED & theirs.known:
         return None
     columns = theirs.changed(theirs.likely(), given)
@@ -45,12 +48,11 @@ def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, 
         return None
     content = clean("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])).encode()
     file = folder / f"{Path(path).stem}.long.jsonl"
-    if file.exists() and file.read_bytes() != content:
-        raise UserError(f"{file}: is there, and is not what {path} becomes: move it away")
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
+    if not force and file.exists() and file.read_bytes() != content:
+        raise UserError(f"{file}: is there, and is not what {path} becomes: give --force")
     each = ", ".join(one_line(f"{name} = {now}") for name, now in made[1].items())
-    return str(file), f"{path} has {shape}, so {file} was made of it: {each}", made[1]
+    said = f"{path} has {shape}, so {file} is made of it: {each}"
+    return CorpusFile(file.name, content, str(file)), said, made[1]
 
 
 def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
@@ -59,8 +61,7 @@ def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
     if not (cells := _cells(theirs, [name for name in names if given.get(name) != ""])):
         return None
     now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
-    unread = {*theirs.rated, *(name for name in given if not given[name])} - {*cells}
-    left_out = {name: "left out" for name in names if name in unread}
+    left_out = {n: "left out" for n in names if n in {*theirs.rated, *given} - {*cells}}
     by_rater = RATER in {*theirs.known, *ours.values()}
     rated = {name: f"{DOTTED}{name}" for name in theirs.rated if name in cells}
     apart = {"ratings", *rated.values(), *cells, *left_out}

@@ -385,8 +385,12 @@ def test_a_longer_table_overwrites_nothing_and_keeps_given_columns():
         made(file, column=["body=source", "nr=doc_id", "a_story=ratings.fluency"], force=True)
     Path("texts.long.jsonl").write_text("mine")
     with pytest.raises(UserError, match=r"texts\.long\.jsonl: is there, and is not what texts"):
-        made(file, column=["body=source", "nr=doc_id"], force=True)
+        made(file, column=["body=source", "nr=doc_id"], to=Path("another.yaml"))
+    with pytest.raises(UserError, match="a model needs a name"):
+        made(file, column=["body=source", "nr=doc_id"], force=True, model=" ")
     assert Path("texts.long.jsonl").read_text() == "mine"
+    made(file, column=["body=source", "nr=doc_id"], force=True)
+    assert len(lines("texts.long.jsonl")) == 2
     started = made(file, column=["body=source", "b_story=text"], force=True)  # of one system alone
     assert started.summary == "2 documents with 2 texts; people rated nothing"
 
@@ -407,7 +411,6 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
     ]
     bare = [{n: cell for n, cell in rows[0].items() if n != "annotator"}]
     bare[0] |= {"B_ratings": '{"fluency": 3}'}
-    Path("texts.long.jsonl").unlink()
     given = ["B_tone=", "rating=ratings.tone"]
     assert made(write("csv", bare), column=given, force=True).summary.endswith("tone 1, fluency 1")
 
@@ -442,7 +445,7 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
     assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
     said = capsys.readouterr().out
     assert said.startswith(
-        "texts.csv has a row for each axis, so texts.long.jsonl was made of it: id = doc_id, "
+        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id = doc_id, "
     )
     assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
