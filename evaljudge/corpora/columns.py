@@ -72,13 +72,10 @@ _WORDS = {
     for word in words.split()
 }
 """Words in what others call our fields."""
-_NUMBERING = (
-    r"(^|.*[\W_])(id|idx|index|no|nr|number|year|seed|fold|rater|annotator|worker|coder|reviewer)\W*"
-    r"|session|unnamed.*|"
-)
+_NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
-    r"(^|.*[\W_])(n|len|length|count|words|tokens|rank)\W*"
-    r"|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*",
+    r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|rater|annotator|worker|coder|reviewer)"
+    r"\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*",
     re.IGNORECASE,
 )
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
