@@ -86,15 +86,14 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     unmet = sum(at not in known for values in scored.values() for at in values)
     if scored and unmet == sum(map(len, scored.values())):
         raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
-    one, many = "score belongs", "scores belong"
-    left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
+    belong = counted(unmet, "score belongs", "scores belong")
     taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
     mine, theirs_too = ([getattr(one, "name", one) for one in of] for of in (scores, source.inputs))
     is_read = mine == theirs_too  # as scores, what is not read as ratings
     notes += [f"corpus: {n}" for n in corpus.unread if not (is_read and n.startswith("not read"))]
-    warnings = [left_out] if unmet else []
+    warnings = [f"{belong} to no candidate of the corpus: left out"] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)
 

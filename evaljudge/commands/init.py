@@ -20,9 +20,9 @@ from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
 from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.files import GENERIC_READERS
 from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
+from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
@@ -66,8 +66,8 @@ class Started(Shown):
 
 
 class _Seen:
-    def __init__(self, path: str, columns: Mapping[str, str]) -> None:
-        self.path, self.columns = path, columns
+    def __init__(self, path: Input, columns: Mapping[str, str]) -> None:
+        self.path, self.columns = f"{path}", columns
         systems, sources = set[str](), set[int]()
         self.has_references = self.has_context = False
         with open_corpus(CorpusSource(path, columns=columns, advice=OPTIONS), "skip") as corpus:
@@ -79,11 +79,11 @@ class _Seen:
             self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
-        repeated = next((bad for bad in self.bad if SEVERAL_ROWS in bad), None)
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
-            if repeated:
+            if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
                 raise UserError(repeated)
-            files = [f for f in expand(path) if f.lower().endswith((*GENERIC_READERS,))]
+            every = expand(path) if isinstance(path, str) else ()
+            files = [f for f in every if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
             for file, names in headers.items():
                 if differing := sorted(names ^ headers[files[0]]):
@@ -124,10 +124,11 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
         raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
     pairs, became = wanted.column, dict[str, str]()
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
-    if made := longer(path, theirs, given, wanted.to.parent):
-        path, said, became = made
+    corpus: Input = path
+    if made := longer(path, theirs, given, wanted.to.parent, wanted.force):
+        corpus, said, became = made
         print(said)
-        theirs = unread_columns(path)
+        theirs = unread_columns(corpus)
         given = {n: to for n, to in given.items() if became.get(n) != to}
     likely = theirs.likely()
     task_asked = wanted.task, _likely_task([*likely, *given, *became])
@@ -136,8 +137,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     known = {n: to for n, to in likely.items() if to in KNOWN_FIELDS or to in axes}
     others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
     rateable = ", ".join(axis.name for axis in task.axes)
-    columns = _columns(path, theirs, known, given, others, rateable, ask)
-    seen = _Seen(path, columns)
+    columns = _columns(corpus, theirs, known, given, others, rateable, ask)
+    seen = _Seen(corpus, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
     if model != NO_MODEL:
@@ -145,6 +146,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
         judges = _answer("judge", chosen, "synthetic", ask, _judges)
     lines = _lines(seen, name, task, model, judges, wanted.out)
     wanted.to.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(corpus, CorpusFile):
+        Path(f"{corpus}").write_bytes(corpus.content)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
@@ -152,7 +155,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
 
 
 def _columns(
-    path: str, theirs: Unread, likely: Mapping[str, str], given: dict[str, str],
+    path: Input, theirs: Unread, likely: Mapping[str, str], given: dict[str, str],
     others: Mapping[str, str], rateable: str, ask: Ask | None,
 ) -> Mapping[str, str]:  # fmt: skip
     """What the columns stand for, as it was given or is likely; a terminal is asked whether it is
@@ -170,7 +173,7 @@ def _columns(
         given.update(changes)
         if ask and (lacking := needed()):
             raise UserError(lacking)
-        theirs.refuse_wide(path, given)
+        theirs.refuse_wide(f"{path}", given)
         _Seen(path, columns)
         return columns
 

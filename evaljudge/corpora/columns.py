@@ -39,7 +39,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
-WIDE = "one column per system, as A_text and B_text? `evaljudge init` makes the table longer"
+WIDE = "one column per system, as A_text and B_text? `evaljudge init` makes one CSV or JSONL longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
@@ -64,10 +64,10 @@ _WORDS = {
     for word in words.split()
 }
 """Words in what others call our fields."""
+_NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
-    r"(^|.*[\W_])(id|idx|index|no|nr|number|n|len|length|year|count|words|tokens|seed|fold|rank"
-    r"|rater|annotator|worker|coder|reviewer)"
-    r"\W*|session|unnamed.*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*|",
+    r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|rater|annotator|worker|coder|reviewer)"
+    r"\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*",
     re.IGNORECASE,
 )
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
@@ -142,7 +142,12 @@ def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
 
 
 class ColumnNames:
-    def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
+    def __init__(
+        self, names: Mapping[str, str], advice: Advice = CONFIGURATION,
+        numbers: Collection[str] = ("value",),
+    ) -> None:  # fmt: skip
+        """`numbers`: columns besides ratings in which a decimal comma is read."""
+        self.numbers = numbers
         for theirs, ours in names.items():
             if ours == AXIS:
                 raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
@@ -439,8 +444,13 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one else ""
     axis = axis_called(name)
-    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or field_called(name) == "doc_id"
+    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or is_numbering(name)
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
+
+
+def is_numbering(name: str) -> bool:
+    """Whether a column's numbers only tell rows, documents or raters apart."""
+    return bool(re.fullmatch(_NUMBERING, name, re.IGNORECASE)) or field_called(name) == "doc_id"
 
 
 def axis_called(name: str) -> str:

@@ -20,7 +20,7 @@ from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, field_called, known_axes
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, is_numbering, known_axes
 from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, rating, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
@@ -187,11 +187,9 @@ def read_all_given(
                 if key[0] == HUMAN:
                     raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
                 if key in before:
-                    message = f"scorer {key[0]!r} is in another --scores file already"
-                    raise UserError(f"{path}: {message}")
-                if any(
-                    m in f"{row.fields.get('signature')}" for m in (BY_AGREEMENT, TO_PEOPLE, SHOWN)
-                ):
+                    raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file, too")
+                signature = f"{row.fields.get('signature')}"
+                if any(mark in signature for mark in (BY_AGREEMENT, TO_PEOPLE, SHOWN)):
                     fitted.add(key[0])
                 column = scores.setdefault(key, {})
                 if at in column:
@@ -221,17 +219,17 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     if not own or own & {"scorer", "value", "scores"}:
         yield from rows
         return
-    cells, table = dict[str, list[Any]](), list(rows)
-    for row in table:
+    cells = dict[str, list[bool]]()  # whether each is a number
+    for row in rows:
         for name, cell in row.fields.items():
-            if name not in {*KNOWN_FIELDS, *columns} and field_called(name) != "doc_id":
-                cells.setdefault(name, []).extend([] if is_absent(cell) else [cell])
+            if name not in {*KNOWN_FIELDS, *columns} and not is_numbering(name):
+                number = rating(str(cell).replace(",", "."))
+                cells.setdefault(name, []).extend([] if is_absent(cell) else [is_number(number)])
     of_people = (DOTTED, f"{HUMAN}.")
     rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
     axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}
-    numbers = {name: sum(is_number(rating(str(cell))) for cell in of) for name, of in cells.items()}
-    names = [n for n, of in cells.items() if n not in rated and 2 * numbers[n] > len(of)]
-    for row in table:
+    names = [n for n, are in cells.items() if n not in rated and 2 * sum(are) > len(are)]
+    for row in map(accepted, read_generic((path,), ColumnNames(ids, numbers=names), "scores")):
         at = {field: name_in(row, field) for field in ("doc_id", "system")}
         if not names:
             raise UserError(f"{row.place}: {_NEEDED}; {keys_of(row.fields)}")

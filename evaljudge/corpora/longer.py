@@ -14,6 +14,7 @@ from typing import Any
 
 from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
 from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.memory import CorpusFile
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
 from evaljudge.text import one_line, shown
@@ -27,16 +28,19 @@ Names = dict[str, str]
 Made = tuple[list[dict[str, Any]], Names] | None  # the rows, and what each column became
 
 
-def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, str, Names] | None:
-    """The file with the same texts, a line about it, and what each column became; None where the
-    table has neither shape beyond doubt."""
+def longer(
+    path: str, theirs: Unread, given: Names, folder: Path, force: bool
+) -> tuple[CorpusFile, str, Names] | None:
+    """A file with the same texts, to be written; a line about it, and what each column became. None
+    where the table has neither shape beyond doubt."""
     if not Path(path).is_file() or _NESTED & theirs.known:
         return None
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
     there, made, shape = {*theirs.known, *given.values()}, None, "a column for each system"
     if "text" not in there and "system" not in {*there, *ours.values()}:
-        made = _by_document(path, theirs, {n: to for n, to in ours.items() if to in OF_DOCUMENT})
+        known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
+        made = _by_document(path, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
         theirs.refuse_wide(path, given)
         made, shape = _by_text(path, theirs, ours, given), "a row for each axis"
@@ -44,28 +48,32 @@ def longer(path: str, theirs: Unread, given: Names, folder: Path) -> tuple[str, 
         return None
     content = clean("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])).encode()
     file = folder / f"{Path(path).stem}.long.jsonl"
-    if file.exists() and file.read_bytes() != content:
-        raise UserError(f"{file}: is there, and is not what {path} becomes: move it away")
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
+    if not force and file.exists() and file.read_bytes() != content:
+        raise UserError(f"{file}: is there, and is not what {path} becomes: give --force")
     each = ", ".join(one_line(f"{name} = {now}") for name, now in made[1].items())
-    return str(file), f"{path} has {shape}, so {file} was made of it: {each}", made[1]
+    said = f"{path} has {shape}, so {file} is made of it: {each}"
+    return CorpusFile(file.name, content, str(file)), said, made[1]
 
 
-def _by_document(path: str, theirs: Unread, ours: Names) -> Made:
-    if not (cells := _cells(theirs, [name for name in theirs.names if name not in ours])):
+def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
+    """With a column of raters, a row for each text: a row of one rater is of one text."""
+    names = [name for name in theirs.names if name not in ours]
+    if not (cells := _cells(theirs, [name for name in names if given.get(name) != ""])):
         return None
     now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
-    left_out = {name: "left out" for name in theirs.rated if name not in cells}
+    left_out = {n: "left out" for n in names if n in {*theirs.rated, *given} - {*cells}}
+    by_rater = RATER in {*theirs.known, *ours.values()}
     rated = {name: f"{DOTTED}{name}" for name in theirs.rated if name in cells}
     apart = {"ratings", *rated.values(), *cells, *left_out}
     for row in map(accepted, read_generic((path,), ColumnNames({**ours, **rated}))):
         fields, texts = {**row.fields, **(row.fields.get("ratings") or {})}, dict[str, Any]()
         for name, (system, inner) in cells.items():
-            if (value := fields.get(name)) not in (None, ""):
-                texts.setdefault(system, {"system": system})[inner] = value
+            text, value = texts.setdefault(system, {"system": system}), fields.get(name)
+            if inner == "text" or not is_absent(str(value)):  # NaN is absent, too
+                text[inner] = "" if value is None else value
         kept = {name: value for name, value in fields.items() if name not in apart}
-        rows.append(kept | {"candidates": [*texts.values()]})
+        each = [*texts.values()]
+        rows += [text | kept for text in each] if by_rater else [kept | {"candidates": each}]
     return rows, {**ours, **now, **left_out}
 
 
@@ -90,33 +98,43 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
     cells = {name: (system, "text") for name, system in texts.items()}
     for name in (name for name in names if name not in texts):
         if found := re.fullmatch(rf"({key}){_APART}(.+)|(.+){_APART}({key})", name):
-            cells[name] = keys[found[1] or found[4]], found[2] or found[3]
+            inner = found[2] or found[3]
+            is_number = inner == "ratings" != theirs.rated.get(name, inner)
+            cells[name] = keys[found[1] or found[4]], "rating" if is_number else inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
 
 
 def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
-    axes = [name for name in theirs.no_numbers if name.casefold() in _AXES]
+    axes = [n for n in theirs.no_numbers if n.casefold() in _AXES and n not in given]
     scores = [n for n, to in theirs.rated.items() if to == f"{DOTTED}overall" and n not in given]
     if not len(axes) == len(scores) == 1:
         return None
-    texts, named = dict[str, dict[str, Any]](), dict[str, None]()
+    texts, named, odd = dict[str, dict[str, Any]](), dict[str, None](), ""
     columns = ColumnNames({**ours, scores[0]: f"{DOTTED}{scores[0]}"})
     for row in map(accepted, read_generic((path,), columns)):
         of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
         text = {n: of[n] for n in KNOWN_FIELDS if n in of and n not in ("ratings", RATER)}
         ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
-        if is_absent(number):
+        if is_absent(str(number)):
+            continue
+        if is_absent(of.get(axes[0])):
+            odd = odd or f"{row.place}: needs `{axes[0]}`"
             continue
         named[axis := axis_called(name_in(row, axes[0]).strip())] = None
-        by, each = axis, ratings
-        if RATER in of:
-            by, each = name_in(row, RATER), ratings.setdefault(axis, {})
-        if by in each:
-            said = f"a second score of {shown(axis)} for one text: name the column of raters"
-            raise UserError(f"{row.place}: {said} (`{RATER}`)")
+        by = "" if is_absent(of.get(RATER)) else name_in(row, RATER)
+        if by in (each := ratings.setdefault(axis, {})):
+            whose = f" by {shown(by)} for one text" if by else f" for one text: name the `{RATER}`"
+            raise UserError(f"{row.place}: a second score of {shown(axis)}{whose}")
         each[by] = number
+        if "" in each and len(each) > 1:
+            odd = odd or f"{row.place}: some scores of this text have a `{RATER}`, and some none"
+    if not any(len(text["ratings"]) > 1 for text in texts.values()):
+        return None
+    if odd:
+        raise UserError(odd)
+    for text in texts.values():
+        text["ratings"] = {axis: each.get("", each) for axis, each in text["ratings"].items()}
     now = {axes[0]: f"the axes {', '.join(named)}", scores[0]: "the ratings"}
     left_out = {name: "left out" for name in theirs.names if name not in {**ours, **now}}
-    has_shape = any(len(text["ratings"]) > 1 for text in texts.values())
-    return ([*texts.values()], {**ours, **now, **left_out}) if has_shape else None
+    return [*texts.values()], {**ours, **now, **left_out}

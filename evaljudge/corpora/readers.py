@@ -193,7 +193,7 @@ def _csv_fields(
 def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: ColumnNames) -> Any:
     """`marks`: a cell of the table with a decimal comma, and one whose dot may mark thousands."""
     is_rating, number = name.startswith(DOTTED), cell
-    if is_rating or name == "value":
+    if is_rating or name in own.numbers:
         said = f"{one_line(own.theirs(name))}: {shown(cell)}"
         mark = "," if _DECIMAL_COMMA.fullmatch(cell) else "." if _THOUSANDS.fullmatch(cell) else ""
         if mark and separator != ",":

@@ -23,7 +23,7 @@ from pathlib import PurePath
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from evaljudge.corpora.columns import AS_THEY_ARE, field_called
+from evaljudge.corpora.columns import AS_THEY_ARE, field_called, named
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.readers import csv_records, read_jsonl
 from evaljudge.corpora.rows import (
@@ -145,9 +145,12 @@ def _dotted(row: Row) -> Row:
     """A row of the generic form, whose ratings get columns of their own, and its ids our names."""
     fields = dict(row.fields)
     for ours in ("doc_id", "system", RATER):
-        theirs = next((name for name in fields if field_called(name) == ours), ours)
-        if ours not in fields and theirs in fields:
-            fields[ours] = fields.pop(theirs)
+        theirs = [] if ours in fields else [n for n in fields if field_called(n) == ours]
+        ids = [name for name in theirs if re.fullmatch("(doc.*)?id", name, re.IGNORECASE)]
+        if len(theirs := ids if len(ids) == 1 else theirs) == 1:
+            fields[ours] = fields.pop(theirs[0])
+        elif theirs and not fields.get(LABEL):
+            raise UserError(f"{row.place}: {named(theirs)}: call the one that is `{ours}` so")
     if isinstance(fields.get("ratings"), Mapping):
         ratings = fields.pop("ratings").items()
         fields |= {f"{DOTTED}{axis}": rating for axis, rating in ratings}

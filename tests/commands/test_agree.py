@@ -132,21 +132,30 @@ def test_rows_that_are_no_scores(cases, tmp_path, row, said):
         agreed(cases, written(tmp_path, [*SCORES, row], "jsonl"))
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "semicolons", "parquet"])
 def test_a_column_for_each_score(tmp_path, kind):
-    """One table may hold texts, ratings and scores, and `column` renames the columns of all."""
+    """One table may hold texts, ratings and scores, and `column` renames the columns of all. What
+    numbers the rows is no score."""
     rows = [
-        {"idx": d, "document": "s", "model": s, "output": "t", "Human": n + 1, "human.tone": 4 - n,
-         "gpt4": 2.0 * n, "t5.tone": n / 2 if s != "B" else None, "my.own": n % 2, "url": "u"}
+        {"": n, "Unnamed: 0": n, "year": 2020, "prompt_id": n, "idx": d, "document": "s",
+         "model": s, "output": "t", "Human": n + 1, "human.tone": 4 - n,
+         "smog_index": n / 2, "t5.tone": n / 2 if s != "B" else None, "my.own": 1.5 * n, "url": "u"}
         for d in ("d1", "d2") for n, s in enumerate("ABC")
     ]  # fmt: skip
-    table = written(tmp_path, rows, kind)
+    table = written(tmp_path, rows, "csv" if kind == "semicolons" else kind)
+    if kind == "semicolons":
+        Path(table).write_text(Path(table).read_text().replace(",", ";").replace(".5", ",5"))
     columns = {"idx": "doc_id", "document": "source", "Human": "ratings.mood"}
     findings = agreed(table, table, column=columns)
     scored = {(r.scorer, r.axis): (r.scored, r.unscored) for r in findings.coverage}
-    assert scored == {("gpt4", "*"): (6, 0), ("t5", "tone"): (4, 2), ("my.own", "*"): (6, 0)}
+    assert scored == {("smog_index", "*"): (6, 0), ("t5", "tone"): (4, 2), ("my.own", "*"): (6, 0)}
     assert not any("not read" in warning for warning in findings.warnings)
-    bad = written(tmp_path, [*rows, rows[0] | {"model": "D", "gpt4": "x"}], "jsonl")
+    if kind == "csv":
+        quoted = tmp_path / "quoted.csv"
+        quoted.write_text(Path(table).read_text().replace("0.5", '"0,5"'))
+        with pytest.raises(UserError, match="'0,5' is not a number"):
+            agreed(table, str(quoted), column=columns)
+    bad = written(tmp_path, [*rows, rows[0] | {"model": "D", "smog_index": "x"}], "jsonl")
     with pytest.raises(UserError, match="'x' is not a number"):
         agreed(table, bad, column=columns)
     texts = written(tmp_path, [{"doc_id": "d1", "system": "A", "url": "u"}], "jsonl")

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -336,14 +337,14 @@ WIDE = {
 @pytest.mark.parametrize("form", ["csv", "jsonl", "semicolons"])
 @pytest.mark.parametrize("shape", WIDE)
 def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
-    """A cell without a text is none, and the same file is made again."""
+    """An empty text is one, as in a table of texts, and the same file is made again."""
     rows = []
     for n in range(3):
         row = {"item": f"d{n}", "document": f"Of {n}", "url": "x.org"}
         for system in ("gpt-4", "gpt-4-turbo"):
             values: tuple[Any, ...] = (f"{system} of {n}", n + 1.5, 4)
             if n == 2 and system == "gpt-4":
-                values = ("", None, None) if form == "jsonl" else ("", "", "")
+                values = (None, nan, 4) if form == "jsonl" else ("", "nan", 4)
             row |= dict(zip((name.format(system) for name in WIDE[shape]), values, strict=True))
         rows.append(row)
     file = write("jsonl" if form == "jsonl" else "csv", rows)
@@ -353,7 +354,8 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         Path(file).write_text("\n".join(lines))
     for _ in range(2):
         started = made(file, to=Path("new/c.yaml"), force=True)
-    assert started.summary == "3 documents with 5 texts of 2 systems; people rated fluency 5"
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 5"
+    assert "NaN" not in Path("new/texts.long.jsonl").read_text()
     assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
     assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
     config = load_config("new/c.yaml")
@@ -365,8 +367,10 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         ]  # fmt: skip
     assert planned("new/c.yaml", engines=ScriptedEngines()).exit_code == 0
     assert read == [
-        (f"d{n}", f"Of {n}", system, f"{system} of {n}", {"fluency": n + 1.5})
-        for n in range(3) for system in ("gpt-4", "gpt-4-turbo") if (n, system) != (2, "gpt-4")
+        (f"d{n}", f"Of {n}", system, "" if is_empty else f"{system} of {n}",
+         {} if is_empty else {"fluency": n + 1.5})
+        for n in range(3) for system in ("gpt-4", "gpt-4-turbo")
+        for is_empty in [(n, system) == (2, "gpt-4")]
     ]  # fmt: skip
 
 
@@ -381,10 +385,34 @@ def test_a_longer_table_overwrites_nothing_and_keeps_given_columns():
         made(file, column=["body=source", "nr=doc_id", "a_story=ratings.fluency"], force=True)
     Path("texts.long.jsonl").write_text("mine")
     with pytest.raises(UserError, match=r"texts\.long\.jsonl: is there, and is not what texts"):
-        made(file, column=["body=source", "nr=doc_id"], force=True)
+        made(file, column=["body=source", "nr=doc_id"], to=Path("another.yaml"))
+    with pytest.raises(UserError, match="a model needs a name"):
+        made(file, column=["body=source", "nr=doc_id"], force=True, model=" ")
     assert Path("texts.long.jsonl").read_text() == "mine"
+    made(file, column=["body=source", "nr=doc_id"], force=True)
+    assert len(lines("texts.long.jsonl")) == 2
     started = made(file, column=["body=source", "b_story=text"], force=True)  # of one system alone
     assert started.summary == "2 documents with 2 texts; people rated nothing"
+
+
+def test_ratings_of_each_system_and_raters_of_a_wide_table():
+    """A row of one rater is of one text; what is not to be read is left out."""
+    rows = [
+        {"id": "d", "article": "Of", "annotator": rater, "A_output": "a", "A_ratings": 4,
+         "B_output": "b", "B_ratings": "", "B_tone": 2}
+        for rater in ("anna", "ben")
+    ]  # fmt: skip
+    started = made(write("csv", rows), column=["B_tone=", "rating=ratings.fluency"])
+    assert started.summary.endswith("2 texts of 2 systems; people rated fluency 1")
+    about = {"doc_id": "d", "source": "Of"}
+    texts = {"system": "A", "text": "a", "rating": 4.0}, {"system": "B", "text": "b"}
+    assert lines("texts.long.jsonl") == [
+        {**about, "rater": rater, **text} for rater in ("anna", "ben") for text in texts
+    ]
+    bare = [{n: cell for n, cell in rows[0].items() if n != "annotator"}]
+    bare[0] |= {"B_ratings": '{"fluency": 3}'}
+    given = ["B_tone=", "rating=ratings.tone"]
+    assert made(write("csv", bare), column=given, force=True).summary.endswith("tone 1, fluency 1")
 
 
 @pytest.mark.parametrize(
@@ -417,7 +445,7 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
     assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
     said = capsys.readouterr().out
     assert said.startswith(
-        "texts.csv has a row for each axis, so texts.long.jsonl was made of it: id = doc_id, "
+        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id = doc_id, "
     )
     assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
@@ -426,9 +454,36 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
         assert text.raters == {"fluency": (6.0, 5.0), "coherence": (6.0, 5.0)}
     else:
         assert (text.ratings, text.raters) == ({"fluency": 2.0, "coherence": 2.0}, {})
-    said = r"texts\.csv:\d+: a second score of 'coherence' for one text: name the .*`rater`"
-    with pytest.raises(UserError, match=said):
+    whose = "by 'ben' for one text$" if raters else "for one text: name the `rater`"
+    with pytest.raises(UserError, match=rf"texts\.csv:\d+: a second score of 'coherence' {whose}"):
         made(write("csv", [*rows, rows[-1]]), force=True)
+
+
+@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize(
+    ("empty", "said"),
+    [
+        ("worker_id", r":\d: some scores of this text have a `rater`, and some none"),
+        ("criterion", r":\d: needs `criterion`"),
+    ],
+)
+def test_a_score_that_lacks_its_rater_or_axis_is_refused(empty, said, at):
+    """In a table whose aspect is none of a rating it may be empty, and so may a text's rater."""
+    rows = [
+        {"id": "d", "article": "Of", "model": "A", "summary": "It", "criterion": axis,
+         "score": 3, "worker_id": worker}
+        for worker in ("anna", "ben") for axis in ("fluency", "coherence")
+    ]  # fmt: skip
+    lacking = [row | ({empty: ""} if n == at else {}) for n, row in enumerate(rows)]
+    for form in ("csv", "jsonl"):
+        kept = [{n: cell for n, cell in row.items() if form == "csv" or cell} for row in lacking]
+        with pytest.raises(UserError, match=said):
+            made(write(form, kept))
+    assert not Path("texts.long.jsonl").exists()
+    alone = rows[at] | {"id": "e", "article": "Other", empty: ""}
+    made(write("csv", [*rows, alone] if empty == "worker_id" else [rows[0], alone]))
+    read = load_config("config.yaml").corpus.path
+    assert read == ("texts.long.jsonl" if empty == "worker_id" else "texts.csv")
 
 
 def test_the_columns_of_a_wide_table_say_its_task():
@@ -496,6 +551,11 @@ def test_tables_of_other_headers_are_refused():
     ):
         made("[ab].csv")
     assert not Path("config.yaml").exists()
+    for name, more in {"a": {}, "b": {"note": "so"}}.items():  # keys are no header
+        bad = as_rows(THEIRS)[0] | {"model": ""}
+        rows = [row | {"id": name + row["id"]} | more for row in (*as_rows(THEIRS), bad)]
+        Path(write("jsonl", rows)).rename(f"{name}.jsonl")
+    assert made("[ab].jsonl").summary.startswith("6 documents with 12 texts")
 
 
 def test_what_looks_like_a_rating_and_is_not_taken_is_named():

@@ -26,7 +26,7 @@ from evaljudge.records import ANY_SYSTEM
 from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Place
 from tests import build
-from tests.build import command, planned_text
+from tests.build import command, planned_text, tabled
 
 SYSTEMS = "ABC"
 DOCUMENTS = 8
@@ -177,20 +177,24 @@ def test_a_slip_of_the_hand_is_warned_of(loop):
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_ids_have_the_names_that_a_corpus_may_have_for_them(loop, ending):
     rows = [
-        {"article_id": f"d{n}", "model": "A", "fluency": n + rater, "Annotator": f"r{rater}"}
+        {"topic": "sea", "Doc ID": f"d{n}", "model": "A", "fluency": n + rater,
+         "Annotator": f"r{rater}"}
         for n in range(3) for rater in (1, 2)
     ]  # fmt: skip
-    file = loop.folder / f"own.{ending}"
-    if ending == "csv":
-        cells = [rows[0].keys(), *(row.values() for row in rows)]
-        file.write_text("\n".join(",".join(map(str, row)) for row in cells))
-    else:
-        file.write_text("\n".join(map(json.dumps, rows)))
-    rated = read_ratings([str(file)], Output(loop.out), ["fluency"])
+    file = tabled(loop.folder / f"own.{ending}", rows)
+    rated = read_ratings([file], Output(loop.out), ["fluency"])
     assert rated.texts == {
         (f"d{n}", "A"): ({"fluency": n + 1.5}, {"fluency": (n + 1, n + 2)}) for n in range(3)
     }
-    assert (rated.raters, rated.warnings) == ({"fluency": ["r1", "r2"]}, [])
+    assert rated.raters == {"fluency": ["r1", "r2"]}
+    assert rated.warnings == [f"{file}: column 'topic' is not read"]
+    for row in rows:
+        row["article_id"] = row.pop("Doc ID")
+    said = rf"own\.{ending}:\d: `topic`, `article_id`: call the one that is `doc_id` so"
+    with pytest.raises(UserError, match=said):
+        read_ratings([tabled(Path(file), rows)], Output(loop.out), ["fluency"])
+    alone = tabled(Path(file), [{n: row[n] for n in row if n != "topic"} for row in rows])
+    assert read_ratings([alone], Output(loop.out), ["fluency"]) == replace(rated, warnings=[])
 
 
 def test_ratings_of_no_text_are_said_first(loop):
