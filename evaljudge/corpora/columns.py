@@ -182,7 +182,7 @@ class ColumnNames:
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other;
         but several may be raters of one axis (see `with_ratings`)."""
-        renamed = list(map(self._name, names))
+        renamed = self._renamed(list(names))
         for name in renamed:
             if name and renamed.count(name) > 1:
                 wide = f"; {WIDE}" if name == "text" else ""
@@ -192,10 +192,18 @@ class ColumnNames:
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        renamed = {self._name(name): value for name, value in fields.items()}
-        if len(renamed) < len(fields):
-            _refuse_twice(self._name(name) for name in fields)
-        return in_candidates(renamed, self.fields)
+        renamed = self._renamed(list(fields))
+        if len({*renamed}) < len(renamed):
+            _refuse_twice(renamed)
+        return in_candidates(dict(zip(renamed, fields.values(), strict=True)), self.fields)
+
+    def _renamed(self, names: list[str]) -> list[str]:
+        """A column that has the name of a field for which another was given is not read."""
+        renamed = list(map(self._name, names))
+        given = {ours for name, ours in zip(names, renamed, strict=True) if name in self._names}
+        own = {name for name in given if name not in self._names}
+        both = zip(names, renamed, strict=True)
+        return [f"{name} (not read)" if name in own else ours for name, ours in both]
 
     def parts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """With the keys inside others that have names, also in candidates."""
@@ -384,7 +392,8 @@ class Unread:
         texts = [f for f in lacking if f != RATER]
         found, rated = dict[str, str](), self.rated
         for name in (name for name in self._ratings if name not in rated):
-            near = get_close_matches(name.casefold(), texts, n=1, cutoff=0.8)
+            alike = [f for f in texts if f[0] == name[:1].casefold()]  # not `preference`
+            near = get_close_matches(name.casefold(), alike, n=1, cutoff=0.8)
             field = field_called(name) or "".join(near)
             if field in lacking and field != name:
                 found[name] = field

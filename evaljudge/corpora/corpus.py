@@ -109,7 +109,8 @@ class NamedRows:
         seen = map(self._see, rows)
         self._rows = chain(list(islice(seen, ROWS_LOOKED_AT)), seen)
         self._lacking = {"doc_id", "system"} - self.unread.known
-        self._lacking -= {*self.unread.likely().values()}
+        likely = {*self.unread.likely().values()}
+        self._lacking -= likely - {"doc_id"} if advice.given else likely  # it was left out there
 
     def __iter__(self) -> Rows:
         for row in self._rows:
