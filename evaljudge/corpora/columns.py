@@ -39,7 +39,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
-WIDE = "one column per system, as A_text and B_text? `evaljudge init` makes one CSV or JSONL longer"
+WIDE = "one column per system (A_text, B_text)? `evaljudge init` makes one CSV or JSONL file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20

@@ -70,7 +70,7 @@ def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
         for name, (system, inner) in cells.items():
             text, value = texts.setdefault(system, {"system": system}), fields.get(name)
             if inner == "text" or not is_absent(str(value)):  # NaN is absent, too
-                text[inner] = "" if value is None else value
+                text[inner] = "" if value is None or value != value else value
         kept = {name: value for name, value in fields.items() if name not in apart}
         each = [*texts.values()]
         rows += [text | kept for text in each] if by_rater else [kept | {"candidates": each}]

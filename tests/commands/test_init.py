@@ -344,7 +344,8 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         for system in ("gpt-4", "gpt-4-turbo"):
             values: tuple[Any, ...] = (f"{system} of {n}", n + 1.5, 4)
             if n == 2 and system == "gpt-4":
-                values = (None, nan, 4) if form == "jsonl" else ("", "nan", 4)
+                none = nan if shape == "words last" else None
+                values = (none, nan, 4) if form == "jsonl" else ("", "nan", 4)
             row |= dict(zip((name.format(system) for name in WIDE[shape]), values, strict=True))
         rows.append(row)
     file = write("jsonl" if form == "jsonl" else "csv", rows)
@@ -429,6 +430,8 @@ def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
     said = r"several columns look like texts \(`gpt4_summary`, .*\): one column per"
     with pytest.raises(UserError, match=said):
         made(write("csv", [row | more | {"id": n} for n in range(3)]))
+    with pytest.raises(UserError, match="makes one CSV or JSONL file longer"):
+        made(write("parquet", [row | {"id": n} for n in range(3)]))
     assert not Path("texts.long.jsonl").exists()
 
 
