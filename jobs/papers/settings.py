@@ -16,7 +16,7 @@ from math import nan
 
 import pandas as pd
 
-from evaljudge.corpora import open_corpus, source_of
+from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.metrics.importance import WEIGHTS, Importance, ImportanceSettings
 from evaljudge.metrics.protocol import Unscored, fitted_here, parts_of
 from evaljudge.records import Case
@@ -31,7 +31,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--level", default="system", choices=LEVELS[:3])
     parser.add_argument("--model", help="the pretrained tokenizer: a hub name or a path")
     how = parser.parse_args(words)
-    with open_corpus(source_of(how.cases, how.format, how.sources, None)) as corpus:
+    with open_corpus(CorpusSource(how.cases, how.format, how.sources)) as corpus:
         cases = list(corpus)
     texts = [(case.document.doc_id, c.system, c.ratings) for case in cases for c in case.candidates]
     named = [(doc_id, system, ratings.get(how.axis)) for doc_id, system, ratings in texts]

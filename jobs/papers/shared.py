@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 import evaljudge
-from evaljudge.corpora import open_corpus, source_of
+from evaljudge.corpora import CorpusSource, open_corpus
 
 Row = dict[str, Any]
 How = Literal["pearson", "spearman", "kendall"]
@@ -31,7 +31,7 @@ def options(doc: str | None, metrics: str = "importance,rouge1") -> argparse.Arg
 
 def rows_of(how: argparse.Namespace) -> list[Row]:
     """A row for each document, as `evaljudge.run` takes them."""
-    with open_corpus(source_of(how.cases, how.format, how.sources, None)) as corpus:
+    with open_corpus(CorpusSource(how.cases, how.format, how.sources)) as corpus:
         return [dict(_row(case)) for case in corpus]
 
 
