@@ -106,7 +106,7 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
     config = load_config({
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
-        "judges": {"direct": {}}, "workers": {"executor": "local"}, "view": 1,
+        "judges": {"own": {"judge": "direct"}}, "workers": {"executor": "local"}, "view": 1,
     })  # fmt: skip
 
     def run(judge: Judge) -> int:
