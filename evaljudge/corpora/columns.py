@@ -67,9 +67,12 @@ _WORDS = {
 _NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
     r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|rater|annotator|worker|coder|reviewer)"
-    r"\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*",
+    r"\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
+    r"|(importance|estime|gruen|mover|bartscore|synthetic|geval|direct|checklist|entities|roles"
+    r"|likelihood|extract|grounded|reward|pairs|cascade)([._].*)?",
     re.IGNORECASE,
 )
+"""Counts, ids of raters, and scores, such as those that `evaljudge export` puts beside texts."""
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(
     rf"^{_RATER}([ _.:/-]+|$)|(?<=.)([ _.:/-]+({_RATER}|\d+)|[ _]*[([]({_RATER}|\d+)[])])$",
