@@ -256,8 +256,8 @@ def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
     if seen.sources < seen.documents == seen.texts:
         yield (
             f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "
-            f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text; "
-            "leave its column out of `columns` if rows of one source are one document"
+            f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text: "
+            "where rows of one source are one document, leave it out of `columns`, or the file"
         )
     yield from (note for note in seen.notes if not note.startswith("not read"))
     judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them

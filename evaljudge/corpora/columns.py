@@ -39,7 +39,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
-WIDE = "one column per system (A_text, B_text)? `evaljudge init` makes one CSV or JSONL file longer"
+WIDE = "one column per system (A_output, B_output)? `evaljudge init` makes one CSV or JSONL longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
@@ -185,28 +185,21 @@ class ColumnNames:
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other;
         but several may be raters of one axis (see `with_ratings`)."""
-        renamed = self._renamed(list(names))
+        renamed = list(map(self._name, names))
         for name in renamed:
             if name and renamed.count(name) > 1:
                 wide = f"; {WIDE}" if name == "text" else ""
-                twice = f"two columns are read as {shown(name)}: take one of them"
+                twice = f"two columns are read as {shown(name)}: take one of them, and where the "
+                twice += "other has this name, give it another in the file"
                 raise UserError(f"{file}: {twice}{wide}")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        renamed = self._renamed(list(fields))
-        if len({*renamed}) < len(renamed):
-            _refuse_twice(renamed)
-        return in_candidates(dict(zip(renamed, fields.values(), strict=True)), self.fields)
-
-    def _renamed(self, names: list[str]) -> list[str]:
-        """A column that has the name of a field for which another was given is not read."""
-        renamed = list(map(self._name, names))
-        given = {ours for name, ours in zip(names, renamed, strict=True) if name in self._names}
-        own = {name for name in given if name not in self._names}
-        both = zip(names, renamed, strict=True)
-        return [f"{name} (not read)" if name in own else ours for name, ours in both]
+        renamed = {self._name(name): value for name, value in fields.items()}
+        if len(renamed) < len(fields):
+            _refuse_twice(self._name(name) for name in fields)
+        return in_candidates(renamed, self.fields)
 
     def parts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """With the keys inside others that have names, also in candidates."""

@@ -215,7 +215,7 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     rows = map(accepted, read_generic((path,), part="scores"))
     own = {name for row in islice(rows, 1) for name in row.fields}
     ids = {n: to for n, to in columns.items() if to in ("doc_id", "system") and to not in own}
-    rows = map(accepted, read_generic((path,), ColumnNames(ids), "scores"))
+    rows = map(accepted, read_generic((path,), ColumnNames(ids, numbers=own), "scores"))
     if not own or own & {"scorer", "value", "scores"}:
         yield from rows
         return
@@ -223,8 +223,8 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     for row in rows:
         for name, cell in row.fields.items():
             if name not in {*KNOWN_FIELDS, *columns} and not is_numbering(name):
-                number = rating(str(cell).replace(",", "."))
-                cells.setdefault(name, []).extend([] if is_absent(cell) else [is_number(number)])
+                is_one = is_number(rating(str(cell)))
+                cells.setdefault(name, []).extend([] if is_absent(cell) else [is_one])
     of_people = (DOTTED, f"{HUMAN}.")
     rated = [name for name in (*cells, *columns.values()) if name.startswith(of_people)]
     axes = {*known_axes(), *(name.partition(".")[2] for name in rated)}

@@ -230,7 +230,8 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     if len(best) == len(rated.systems):
         return f"rated by {findings.rated_by}, all systems are alike"
     whose = "people's best" if findings.rated_by == "people" else f"best by {findings.rated_by}"
-    return f"{whose}: {_listed(best)}"
+    more = f" and {len(best) - MOST_NAMED} more" if len(best) > MOST_NAMED else ""
+    return f"{whose}: {', '.join(best[:MOST_NAMED])}{more}"
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[tuple[float, str]]:

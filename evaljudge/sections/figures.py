@@ -6,7 +6,7 @@ from decimal import ROUND_FLOOR, Decimal
 from html import escape
 from itertools import chain
 from operator import attrgetter
-from typing import Any, SupportsIndex, TypeVar, overload
+from typing import Any, SupportsIndex, TypeVar, cast, overload
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
@@ -168,11 +168,12 @@ class Rows(list[R]):
         rows: list[R] = [*self]
         for name, value in wanted.items() if self else ():
             if not hasattr(self[0], name):
-                raise UserError(f"where: {unknown('field', name, vars(self[0]))}")
+                names = [each.name for each in fields(cast(Any, self[0]))]
+                raise UserError(f"where: {unknown('field', name, names)}")
             values = value if isinstance(value, list | tuple) else [value]
-            there = {getattr(row, name) for row in self}
-            if strange := [one for one in values if one not in there]:
-                raise UserError(f"where: {unknown(name, str(strange[0]), map(str, there))}")
+            there = {word for row in self if isinstance(word := getattr(row, name), str)}
+            if strange := [v for v in values if isinstance(v, str) and there and v not in there]:
+                raise UserError(f"where: {unknown(name, strange[0], there)}")
             rows = [row for row in rows if getattr(row, name) in values]
         return Rows(rows)
 

@@ -91,8 +91,8 @@ class Place:
         if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
             raise UserError(f"{uri}: names no bucket")
         self._found: Any
-        self._found, self.path = locate(self.uri)  # the path in its filesystem
         self._within = answer_within(self.uri)
+        self._found, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._found, fs.LocalFileSystem)
         self._has_objects = self.uri.startswith(WRITTEN)
         self._has_bucket = not self.uri.startswith(SCHEME)

@@ -120,8 +120,9 @@ $("next").addEventListener("click", () => show(at + 1));
 $("open").addEventListener("click", openNext);
 const keepNote = () => {
   clearTimeout(pause);
-  const one = data.texts[at];
-  if (isTyped) rate({ name: "note", shown: "its note" }, one, (one.note = $("note").value.trim()) || null);
+  const [one, note] = [data.texts[at], $("note").value.trim()];
+  if (isTyped || (one.note !== undefined && note !== (one.ratings.note ?? "")))  // not kept yet, or not saved
+    rate({ name: "note", shown: "its note" }, one, (one.note = note) || null);
   isTyped = false;
 };
 $("note").addEventListener("change", keepNote);

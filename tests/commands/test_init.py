@@ -430,7 +430,7 @@ def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
     said = r"several columns look like texts \(`gpt4_summary`, .*\): one column per"
     with pytest.raises(UserError, match=said):
         made(write("csv", [row | more | {"id": n} for n in range(3)]))
-    with pytest.raises(UserError, match="makes one CSV or JSONL file longer"):
+    with pytest.raises(UserError, match="makes one CSV or JSONL longer"):
         made(write("parquet", [row | {"id": n} for n in range(3)]))
     assert not Path("texts.long.jsonl").exists()
 

@@ -93,26 +93,13 @@ def test_of_two_for_the_source_the_longer_is_proposed(tmp_path):
     assert unread_columns(written(tmp_path, "csv", [row])).likely() == {"article": "source"}
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_a_given_column_takes_the_place_of_one_with_its_name(tmp_path, form):
-    rows = [FLAT | {"source": "CNN", "document": "The river rose.", "ID": n} for n in (1, 2)]
-    for row, system in zip(rows, "AB", strict=True):
-        row["system"] = system
-        del row["doc_id"]
-    path = written(tmp_path, form, rows)
-    with open_corpus(CorpusSource(path, columns={"document": "source"})) as corpus:
-        (case,) = corpus
-        assert case.document.source == "The river rose." and len(case.candidates) == 2
-        assert any("`source (not read)`" in note for note in corpus.unread)
-
-
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
         ({"coherance": "ratings.coherence"},
          "corpus.columns.coherance: unknown column 'coherance': did you mean 'coherence'?"),
         ({"coherence": "rating"}, "corpus.columns.coherence: unknown field 'rating'"),
-        ({"coherence": "text", "system": "text"}, "two columns are read as 'text': take one of"),
+        ({"coherence": "text"}, "two columns are read as 'text': take one of them"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["csv", "parquet"])

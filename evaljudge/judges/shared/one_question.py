@@ -330,14 +330,14 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             lacks.append('`slots` that are a list of mappings, [{"name": "its text"}]')
         elif taken := TAKEN.intersection(chain.from_iterable(self.slots)):
             lacks.append(f"another name for the slot {min(taken)!r}, which every question has")
-        fields = ["version", *(name for name in dir(OneQuestion) if not name.startswith("_"))]
+        fields = ["version", *vars(OneQuestion)]  # what an author sets
         mine = kind.mro()[: kind.mro().index(OneQuestion)]
         own = {name for each in mine for name in vars(each) if not name.startswith("_")}
         nearly = {n: get_close_matches(n, fields, 1, 0.85) for n in sorted(own.difference(fields))}
         lacks += [
             f"another name for `{name}`: did you mean `{near[0]}`?"
             for name, near in nearly.items()
-            if near
+            if near and near[0] not in vars(kind)
         ]
         if of_all := sorted({"judge", "model", "examples"} & self.keys.model_fields.keys()):
             lacks.append(f"another name for the key `{of_all[0]}`, which every judge has")
