@@ -70,7 +70,7 @@ COLUMN = partial(
     metavar="THEIRS=OURS",
     typed=list[str] | None,
 )
-FULL = partial(option, "Print all tables, not only a summary.", False)
+FULL = partial(option, "Print all tables, not only the closing lines.", False)
 
 
 @dataclass(frozen=True)
