@@ -1,7 +1,7 @@
 """A run's files as Arrow tables with typed columns, read shard by shard.
 
     RunTables(output, {"synthetic": "synthetic"}).verdicts("synthetic", ["system", "levels"])
-    ->  one table for each shard, with the columns that docs/python.md lists
+    ->  one table for each shard, with the columns that docs/columns.md lists
 
 What a judge keeps as JSON becomes columns by its own schema (`Plugin.verdict_columns`), which says
 their types; keys that it does not name are left out. A shard whose file is damaged is left out,
