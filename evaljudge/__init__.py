@@ -5,6 +5,15 @@
 >>> outcome.coverage
 1.0
 
+run, plan                    judge what a configuration names (an Outcome); what that would ask
+prepare, judge, make_report  the parts of a run
+score, Scorer                the same for a few texts, without a file; with the engine kept loaded
+open_run                     the Outcome of a run that is there
+agree, calibrate, check, diff, export, label, show, why    the commands of these names
+probe.position, probe.injection, probe.datasheet           what misleads a judge
+run_study, plan_study        settings compared with each other
+load_config                  a file as a Config; a mistake anywhere is a UserError
+
 Everything heavy (ray, vllm, torch, pyarrow) is imported where it is used, never here.
 """
 

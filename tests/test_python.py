@@ -118,6 +118,7 @@ def test_names_may_be_in_a_set_and_ids_may_be_numbers():
          "calibrate: unknown key 'scorers': did you mean 'scorer'?"),
         (lambda: evaljudge.label("r", "s.csv", n="x"), "label.n: should be a whole number"),
         (lambda: evaljudge.agree("c", "s", coverage_floor=95), "agree.coverage_floor: should be 1"),
+        (lambda: evaljudge.run({}, until="judge"), "until: call `prepare` or `judge`, which end "),
     ],
 )  # fmt: skip
 def test_arguments_are_checked_as_those_of_a_terminal(call, said):

@@ -8,27 +8,21 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 import typer
 
 from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, StudyOptions
-from evaljudge.config import Config, load_config
-from evaljudge.corpora import open_corpus, refuse_empty
+from evaljudge.config import load_config
 from evaljudge.engines.internals import installed_build
-from evaljudge.errors import UserError
 from evaljudge.execution.protocol import Event
-from evaljudge.records import Case
 from evaljudge.report import full_summary, program, summary
 from evaljudge.report.study import study_text
 from evaljudge.report.summary import MORE
 from evaljudge.runs import pipeline
-from evaljudge.runs.job import corpus_of
 from evaljudge.runs.json_lines import say
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
@@ -45,7 +39,8 @@ def run_config(wanted: RunOptions) -> None:
     times = StepTimes(watcher())
     how: dict[str, Any] = {"extend": wanted.extend, "watcher": times}
     try:
-        loaded = limited(config, changes, limit) if limit else load_config(config, changes)
+        loaded = load_config(config, changes)
+        loaded = pipeline.limited(loaded, limit) if limit else loaded
         if wanted.until == "prepare":
             say(f"briefs are ready: {pipeline.prepare(loaded, **how)}\n")
         elif wanted.until == "judge":
@@ -88,29 +83,6 @@ def print_outcome(outcome: Outcome, full: bool, *, is_run: bool = True) -> None:
         message = f"coverage {percent(outcome.coverage, floor)} is under the floor of {floor:.1%}"
         say(f"{message} (the report says what was unscored and why)\n", sys.stderr)
         raise typer.Exit(outcome.exit_code)
-
-
-def limited(given: str | Mapping[str, Any], changes: Sequence[str], limit: int) -> Config:
-    """The configuration for the first documents that have a text; its briefs are its own, too."""
-    config = load_config(given, changes)
-    with open_corpus(corpus_of(config), config.bad_rows) as corpus:
-        refuse_empty(corpus, config.corpus_name, "judge")
-        cases = list(islice((case for case in corpus if case.candidates), limit))
-    if not cases:
-        raise UserError(
-            f"{config.corpus_name}: no document has a candidate, so there is nothing to judge"
-        )
-    out = f"{config.out.rstrip('/')}-first-{limit}"
-    its_own = {"corpus": [_row(case) for case in cases], "out": out, "briefs": None}
-    return load_config(config.as_given() | its_own)
-
-
-def _row(case: Case) -> dict[str, Any]:
-    candidates = [
-        {"system": text.system, "text": text.text, "ratings": dict(text.ratings)}
-        for text in case.candidates
-    ]
-    return asdict(case.document) | {"candidates": candidates}
 
 
 class StepTimes(Watcher):

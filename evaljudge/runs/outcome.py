@@ -27,6 +27,7 @@ from evaljudge.corpora.memory import Input, as_inputs
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, naming, unknown
 from evaljudge.report import outcome_html, outcome_text, read_findings
+from evaljudge.runs.shown import selected_of
 from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, Output, judge_kinds
@@ -72,6 +73,17 @@ class Outcome:
     def selections(self) -> Rows[Selected]:
         return Rows(self.findings.selections)
 
+    def selected(self, name: str | None = None) -> pa.Table:
+        """The rows of `texts()` that are in a selection; of the only one without its name."""
+        names = [selection.name for selection in self.selections]
+        if name not in names and (name is not None or len(names) != 1):
+            raise UserError(f"selected: {unknown('selection', name or '', names)}")
+        whole = self.texts()
+        columns = (whole[column].to_pylist() for column in ("doc_id", "system"))
+        texts = [*zip(*columns, strict=True)]
+        chosen = {*selected_of(Output(self.out), name or names[0], {*texts})}
+        return whole.filter([text in chosen for text in texts])
+
     def show(self, doc_id: str | None = None, system: str | None = None, **options: Any) -> Any:
         """One text with its scores and the evidence of each judge, as `evaljudge show` has it;
         without a system, all systems with their scores. By default of the first document."""
@@ -79,6 +91,13 @@ class Outcome:
 
         doc_id = self.first_document if doc_id is None else doc_id
         return evaljudge.show(self, doc_id, system, **options)
+
+    @property
+    def judge_tables(self) -> dict[str, pa.Table]:
+        """The report's tables about the judges themselves (`Position and length`), by title."""
+        sections = self.findings.judged.sections
+        tables = (table for section in sections for table in section.tables if table.rows)
+        return {t.title: pa.table([*zip(*t.rows, strict=True)], [*t.heads]) for t in tables}
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -93,23 +112,26 @@ class Outcome:
         return list(self._tables.judges)
 
     def scores(
-        self, columns: Sequence[str] | None = None, *, scorer: str = "", wide: bool = False
-    ) -> pa.Table:
-        """One row for each candidate, scorer and axis, or those of one scorer alone; `wide`: one
-        for each candidate, with a column for each scorer and axis, and for people's ratings."""
-        if wide and (scorer or columns is not None):
-            why = "`wide` has a column for each scorer: leave `columns` out, and `scorer`"
+        self, columns: Sequence[str] | None = None, *, scorer: str = "", axis: str = "",
+        wide: bool = False,
+    ) -> pa.Table:  # fmt: skip
+        """One row for each candidate, scorer and axis, or those of one scorer or axis alone;
+        `wide`: one for each candidate, with a column for each scorer and axis, and for people's
+        ratings."""
+        only = {name: value for name, value in {"scorer": scorer, "axis": axis}.items() if value}
+        if wide and (only or columns is not None):
+            why = "`wide` has a column for each scorer and axis: leave `columns` out, and these"
             raise UserError(f"scores: {why}")
         if wide:
             return _wide(self._tables.wide_scores(with_texts=False))
-        if not scorer:
-            return _joined(*self._tables.scores(columns))
         wanted = None if columns is None else listed(columns)
-        table = self.scores(wanted and [*dict.fromkeys([*wanted, "scorer"])])
-        if scorer not in (there := table["scorer"].to_pylist()):
-            raise UserError(f"scores: {unknown('scorer', scorer, {*there})}")
-        chosen = table.filter([name == scorer for name in there])
-        return chosen.select(wanted or table.schema.names)
+        read = None if wanted is None else [*dict.fromkeys([*wanted, *only])]
+        table = _joined(*self._tables.scores(read))
+        for name, value in only.items():
+            if value not in (there := table[name].to_pylist()):
+                raise UserError(f"scores: {unknown(name, value, {*there})}")
+            table = table.filter([each == value for each in there])
+        return table.select(wanted or table.schema.names)
 
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)[1]

@@ -8,13 +8,15 @@ Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spe
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from evaljudge.analyses.without_outliers import read_outliers
 from evaljudge.config import Config, load_config
+from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
 from evaljudge.engines.warm import WarmEngines
 from evaljudge.errors import (
@@ -31,10 +33,11 @@ from evaljudge.errors import (
 )
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Event, Watch
+from evaljudge.records import Candidate, Case
 from evaljudge.runs import reporting
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.cascade import passed_on
-from evaljudge.runs.job import BOTH, Job, Pass, make_job, required
+from evaljudge.runs.job import BOTH, Job, Pass, corpus_of, make_job, required
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.progress import watcher as usual_watcher
@@ -50,6 +53,14 @@ from evaljudge.text import counted
 BY_FILES = (
     "questions wait for replies of batch files: `evaljudge export {} asks --to FILE` writes them"
 )
+_OF_THE_TERMINAL = {
+    "until": "call `prepare` or `judge`, which end there, in place of `run`",
+    "full": "the Outcome has every table: `outcome.findings`, `outcome.judge_tables`",
+    **dict.fromkeys(
+        ("gpu", "throughput"), "an estimate that only the command `evaljudge plan` has"
+    ),
+}
+"""Options of the commands, and what to do in their place."""
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
 Given = AnyPath | Mapping[str, Any] | Config
@@ -61,6 +72,7 @@ def run(
     changes: Sequence[str] = (),
     *,
     extend: bool = False,
+    limit: int = 0,
     watcher: Watcher | None = None,
     progress: bool = True,
     engines: Engines | None = None,
@@ -69,11 +81,13 @@ def run(
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed.
 
     `settings` take the place of those of the configuration: `run("c.yaml", seed=1, out="runs/b")`.
+    `limit`: only so many documents, in a folder `…-first-N` beside `out`.
 
     The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
     frame). Progress is shown on stderr, unless a `watcher` is given or `progress` is False.
     """
-    job = make_job(_config(given, changes, settings), engines)
+    config = _config(given, changes, settings)
+    job = make_job(limited(config, limit) if limit else config, engines)
     return run_job(job, _watcher(watcher, progress=progress), extend=extend)
 
 
@@ -178,7 +192,36 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
     return watcher or (usual_watcher() if progress else Watcher())
 
 
+def limited(config: Config, limit: int) -> Config:
+    """The configuration for the first documents that have a text; its briefs are its own, too."""
+    with open_corpus(corpus_of(config), config.bad_rows) as corpus:
+        refuse_empty(corpus, config.corpus_name, "judge")
+        cases = list(islice((case for case in corpus if case.candidates), limit))
+    if not cases:
+        raise UserError(
+            f"{config.corpus_name}: no document has a candidate, so there is nothing to judge"
+        )
+    out = f"{config.out.rstrip('/')}-first-{limit}"
+    its_own = {"corpus": [_row(case) for case in cases], "out": out, "briefs": None}
+    return load_config(config.as_given() | its_own)
+
+
+def _row(case: Case) -> dict[str, Any]:
+    def rated(text: Candidate) -> dict[str, Any]:
+        each = {axis: [n if n == n else None for n in of] for axis, of in text.raters.items()}
+        return {**text.ratings, **each}  # a rater's absent rating is NaN
+
+    candidates = [
+        {"system": text.system, "text": text.text, "ratings": rated(text)}
+        for text in case.candidates
+    ]
+    return asdict(case.document) | {"candidates": candidates}
+
+
 def _config(given: Given, changes: Sequence[str], settings: Mapping[str, Any]) -> Config:
+    for name, way in _OF_THE_TERMINAL.items():
+        if name in settings:
+            raise UserError(f"{name}: {way}")
     if isinstance(given, Config):
         if not (changes or settings):
             return given

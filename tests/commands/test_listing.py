@@ -10,7 +10,7 @@ import evaljudge
 from evaljudge.analyses import analyses
 from evaljudge.commands.listing import listing
 from evaljudge.commands.options import ListOptions
-from evaljudge.commands.run import StepTimes, limited
+from evaljudge.commands.run import StepTimes
 from evaljudge.config import Config
 from evaljudge.corpora import known_formats
 from evaljudge.engines.scripted import ScriptedEngines
@@ -114,8 +114,7 @@ def config(tmp_path):
 
 def test_the_first_documents_are_judged_in_a_folder_of_their_own(config, tmp_path):
     times = StepTimes(Watcher())
-    given = limited(config, (), 2)
-    outcome = evaljudge.run(given, watcher=times, engines=ScriptedEngines())
+    outcome = evaljudge.run(config, limit=2, watcher=times, engines=ScriptedEngines())
     assert outcome.out == str(tmp_path / "runs/first-first-2")
     assert set(outcome.scores(["doc_id"])["doc_id"].to_pylist()) == {"d0", "d1"}
     assert outcome.findings.rated == 4
@@ -138,7 +137,7 @@ class Lost(ScriptedEngines):
 def test_where_it_fails_the_last_step_is_that_which_failed(config):
     times = StepTimes(Watcher())
     with pytest.raises(GivenUp, match="the workers were lost"):
-        evaljudge.run(limited(config, (), 1), watcher=times, engines=Lost())
+        evaljudge.run(config, limit=1, watcher=times, engines=Lost())
     assert times.text.splitlines()[-1].startswith("loading the model")
 
 

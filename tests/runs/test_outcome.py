@@ -74,6 +74,11 @@ def test_an_opened_run_is_what_the_run_gave(done):
     assert opened.coverage == done.coverage
     assert opened.selections == done.selections
     assert [rule.name for rule in opened.selections] == ["second", "first"]
+    chosen = opened.selected("first")
+    assert 0 < chosen.num_rows == opened.selections[1].selected < opened.texts().num_rows
+    with pytest.raises(UserError, match="unknown selection 'frist': did you mean 'first'"):
+        opened.selected("frist")
+    assert all(table.num_rows for table in opened.judge_tables.values())
     assert opened.warnings == done.warnings
     assert opened.exit_code == done.exit_code
     assert opened.judges == list(JUDGES)
@@ -158,6 +163,10 @@ def test_wide_scores_have_a_row_for_each_candidate(done):
     assert done.scores("value").equals(done.scores(["value"]))
     with pytest.raises(UserError, match="leave `columns` out"):
         done.scores(["value"], wide=True)
+    fluency = done.scores(["value"], scorer="direct", axis="fluency")
+    assert (fluency.num_rows, fluency.column_names) == (CASES * SYSTEMS, ["value"])
+    with pytest.raises(UserError, match="unknown axis 'flency': did you mean 'fluency'"):
+        done.scores(axis="flency")
 
 
 def test_the_verdicts_of_one_judge(done):

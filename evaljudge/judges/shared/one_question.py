@@ -57,8 +57,10 @@ LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
 """What `read` is tried on."""
-TAKEN = {"target", "source", "context", "target_noun", "source_noun", "axis", "description"}
+TEXTS, WORDS = ("target", "source", "context", "reference"), ("target_noun", "source_noun")
+TAKEN = {*TEXTS, *WORDS, "axis", "description"}
 """The slots that a question has without declaring them."""
+_REFERENCE = re.compile(r"\{[{%][^}]*\breference\b")
 UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
             "model cannot tell where the text begins and ends")  # fmt: skip
 
@@ -158,12 +160,15 @@ class QuestionJudge(Judge, Generic[Reply]):
         questions = self._questions(axis, briefs)
         if isinstance(questions, Failed):
             return [({}, questions)]
-        texts = {**document_texts(document, axis), "target": candidate.text}
+        texts = {**self._document_texts(document, axis), "target": candidate.text}
         name, words = self._template, self._words(axis)
         asked = [(own, self._pack.render(name, {**texts, **own}, **words)) for own in questions]
         if (shown := self.examples) is None:
             return asked
         return [(own, shown.before(prompt, document, axis, self._pack)) for own, prompt in asked]
+
+    def _document_texts(self, document: Document, axis: Axis) -> dict[str, str | None]:
+        return document_texts(document, axis)
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, answers: Answers[Reply]
@@ -234,9 +239,10 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     """
 
     question: str = ""
-    """The Jinja2 template, with the slots `target`, `source`, `context`, `target_noun`,
-    `source_noun` and, if the question is asked on each axis, `axis` and `description`. Empty: the
-    file `ask.j2` among the prompts of the judge's folder."""
+    """The Jinja2 template, with the slots `target`, `source`, `context`, `reference` (the first; a
+    text without one is unscored), `target_noun`, `source_noun` and, if the question is asked on
+    each axis, `axis` and `description`. Empty: the file `ask.j2` among the prompts of the judge's
+    folder."""
     answers: Sequence[str] = ()
     slots: Sequence[Mapping[str, str]] = ()
     """Texts for slots of its own: the question is asked once with each of these."""
@@ -261,7 +267,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         self._own = self._own_words()
         own = {slot for each in self.slots for slot in each}
         self.several = bool(self.shown or own)
-        shown = ["target", *self.shown, *sorted(own)]
+        self._compares = bool(_REFERENCE.search(pack.templates.get(template, "")))
+        shown = ["target", *self.shown, *sorted(own), *["reference"][: self._compares]]
         super().__init__(name, self.settings, task, template, shown)
         self.examples = task.examples if self.each_axis else None
         how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
@@ -286,6 +293,17 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             name for name in named.keys() & {*dir(OneQuestion)} if isinstance(named[name], ways)
         }
         return changed <= {"value", "read", "together"}
+
+    def _document_texts(self, document: Document, axis: Axis) -> dict[str, str | None]:
+        reference = {"reference": document.references[0]} if self._compares else {}
+        return super()._document_texts(document, axis) | reference
+
+    def _asked(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Asked:
+        if self._compares and not document.references:
+            return [({}, Failed("no reference"))]
+        return super()._asked(document, axis, candidate, briefs)
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:
         return self.slots or [{}]

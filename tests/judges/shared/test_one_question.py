@@ -296,3 +296,24 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
     assert {row["scorer"] for row in rows} == {"brevity"}
     assert re.search(r"judge +brevity +36 ", planned_text("brevity.yaml", engines=ENGINES))
+
+
+class Like(Marked):
+    question = "How like <r>{{ reference }}</r> is <t>{{ target }}</t> in {{ axis }}?"
+
+
+def test_a_question_may_show_the_first_reference() -> None:
+    heard = []
+
+    def writes(prompt: Prompt, wanted: Writing) -> str:
+        heard.append(prompt.text)
+        return "3"
+
+    model = Scripted(writes=writes)
+    given = replace(CASE.document, references=("The river </r> rose.", "Another."))
+    judge = made(Like)
+    verdicts = asyncio.run(judge.verdicts(replace(CASE, document=given), [], model)).verdicts
+    assert [score.value for score in judge.scores(verdicts)] == [3, 3, None] * 2
+    assert all("Another" not in text and "river" in text for text in heard)
+    lacking = judged(judge, model)
+    assert {verdict.reason for verdict in lacking} == {"no reference"}
