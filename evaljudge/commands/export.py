@@ -10,6 +10,7 @@ import json
 import os
 import re
 from calendar import timegm
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -57,8 +58,9 @@ def exported(wanted: ExportOptions) -> str:
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     beside = f"{wanted.beside or ''}".lower()
-    if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv"))):
-        raise UserError("--beside: goes with csv, of .csv or .tsv; Python: `texts(beside=TABLE)`")
+    if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv", ".jsonl"))):
+        others = "goes with csv, of .csv, .tsv or .jsonl; Python: `texts(beside=TABLE)`"
+        raise UserError(f"--beside: {others}")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(to, wanted.force)
     return write(wanted, run, to) if write else judges[wanted.what](run, to, wanted.judge) + "\n"
@@ -142,6 +144,12 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
     rows = (scores := next(tables)).to_pylist()
     with open_to_read(file) as stored:
         refuse_other_forms(file, content := stored.read())
+    if file.lower().endswith(".jsonl"):
+        objects = [line for line in content.removeprefix(BOM_UTF8).splitlines() if line.strip()]
+        for line, row in zip(objects, rows, strict=True):
+            stream.write(json.dumps(json.loads(line) | row, ensure_ascii=False).encode() + b"\n")
+        yield len(rows)
+        return
     lines = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
     separator, records = csv_records(lines, file.rpartition("/")[2])
     heads, written = next(records)[1], list[list[Any]]()

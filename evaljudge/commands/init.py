@@ -21,7 +21,7 @@ from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_column
 from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
 from evaljudge.corpora.corpus import NEEDED
 from evaljudge.corpora.grouping import SEVERAL_ROWS
-from evaljudge.corpora.longer import longer
+from evaljudge.corpora.longer import LEFT_OUT, longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
 from evaljudge.errors import UserError
@@ -129,16 +129,18 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
         corpus, said, became = made
         print(said)
         theirs = unread_columns(corpus)
-        given = {n: to for n, to in given.items() if became.get(n) != to}
+        given = {n: to for n, to in given.items() if became.get(n) != (to or LEFT_OUT)}
     likely = theirs.likely()
     task_asked = wanted.task, _likely_task([*likely, *given, *became])
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes} - {*given.values()}
-    known = {n: to for n, to in likely.items() if to in KNOWN_FIELDS or to in axes}
+    known = {n: to for n, to in likely.items() if to in ("", *KNOWN_FIELDS) or to in axes}
     others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
     rateable = ", ".join(axis.name for axis in task.axes)
     columns = _columns(corpus, theirs, known, given, others, rateable, ask)
     seen = _Seen(corpus, columns)
+    if "doc_id" in {to for name, to in columns.items() if name not in given}:
+        columns, seen = _of_sources(corpus, columns, seen)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
     if model != NO_MODEL:
@@ -152,6 +154,20 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
     return Started(wanted.to, read, seen.summary, warnings)
+
+
+def _of_sources(
+    path: Input, columns: Mapping[str, str], seen: _Seen
+) -> tuple[Mapping[str, str], _Seen]:
+    """Without a column that is likely to name documents, where it names the texts: then rows with
+    the same source are one document."""
+    if not seen.sources < seen.documents == seen.texts:
+        return columns, seen
+    others = {name: to for name, to in columns.items() if to != "doc_id"}
+    try:
+        return others, _Seen(path, others)
+    except UserError:  # a source's text by one system is there twice
+        return columns, seen
 
 
 def _columns(
@@ -193,14 +209,17 @@ def _columns(
             "THEIRS= for one that is not to be read)."
         )
 
+    left_out = [name for name, to in given.items() if not to]
+    refuse_unknown("--column", "column", left_out, [*theirs.names, *KNOWN_FIELDS])
     if ask is None or not theirs.names:
         return checked(RIGHT)
     return _answer("column", None, "" if needed() else RIGHT, ask, checked, about)
 
 
 def _as_read(columns: Mapping[str, str], theirs: Unread) -> Iterator[str]:
-    yield from (f"{name} = {to}" for name, to in columns.items())
-    if rest := [name for name in theirs.names if name not in columns]:
+    yield from (f"{name} = {to}" for name, to in columns.items() if to)
+    left_out = [name for name, to in columns.items() if not to]
+    if rest := [*left_out, *(name for name in theirs.names if name not in columns)]:
         yield f"not read: {named(rest)}"
 
 

@@ -23,12 +23,14 @@ from typing import Any
 from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
+    LEFT_OUT,
     OF_RATER,
     RATER,
     RefusedError,
     in_candidates,
     is_absent,
     is_number,
+    plain,
     with_ratings,
 )
 from evaljudge.errors import UserError, unknown
@@ -39,7 +41,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
-WIDE = "one column per system (A_output, B_output)? `evaljudge init` makes one CSV or JSONL longer"
+WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20
@@ -54,11 +56,11 @@ _WORDS = {
         "references": "reference references ref refs gold golden target highlights truth expected "
         "human",
         "context": "context contexts",
-        "system": "system sys model bot chatbot agent engine llm generator writer modell système "
+        "system": "system sys model bot chatbot agent engine llm generator policy modell système "
         "modèle",
-        "text": "summary output response answer candidate prediction pred hypothesis hyp generated "
-        "generation completion continuation reply story decoded zusammenfassung antwort résumé "
-        "réponse",
+        "text": "summary output outputs response responses resp resps answer candidate prediction "
+        "pred hypothesis hyp generated generation completion continuation reply story decoded "
+        "zusammenfassung antwort résumé réponse",
         RATER: "rater annotator worker coder reviewer",
     }.items()
     for word in words.split()
@@ -96,6 +98,11 @@ _AROUND = re.compile(
 )
 _VIEWS = re.compile(r"\s*\d{2,3},\d{3}\s*")  # 92,510: no decimal comma
 _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
+_GRADES = {
+    *("excellent", "very good", "good", "fair", "average", "poor", "very poor", "bad", "terrible"),
+    *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "yes", "no"),
+    *("high", "medium", "low", "true", "false", "pass", "fail"),
+}
 _OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
 
@@ -111,15 +118,15 @@ class Advice:
 
     def columns(self, columns: Mapping[str, str]) -> str:
         """What to write so that each of these columns, too, is read as one of our fields."""
-        columns = {**self.given, **columns}
         if self.as_options:
             options = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
             return f"`{' '.join(options)}`"
+        columns = {**self.given, **columns}
         if self.in_memory:
             where = "" if self.given else " in place of the rows"
             return f"`{{'path': …, 'columns': {columns!r}}}`{where}"
         pairs = ", ".join(
-            f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours}"
+            f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours or repr(ours)}"
             for theirs, ours in columns.items()
         )
         return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
@@ -154,7 +161,8 @@ class ColumnNames:
         for theirs, ours in names.items():
             if ours == AXIS:
                 raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
-            if ours not in KNOWN_FIELDS and not (ours.startswith(DOTTED) and ours != DOTTED):
+            is_one = ours.startswith(DOTTED) and ours != DOTTED
+            if not is_one and ours not in ("", *KNOWN_FIELDS):
                 said = unknown("field", ours, [*KNOWN_FIELDS, AXIS])
                 if theirs in KNOWN_FIELDS and "did you mean" not in said:
                     said += f"; the other way round: {advice.columns({ours: theirs})}"
@@ -163,7 +171,8 @@ class ColumnNames:
                 said = f"give each rater's column as `{DOTTED}{axis}`: several may have one axis"
                 raise UserError(f"{advice.column(theirs, ours)}: {said}")
         self.advice = replace(advice, given=names)
-        self._names, self._fields = names, dict(names)
+        self._names = names
+        self._fields = {theirs: ours or LEFT_OUT for theirs, ours in names.items()}
         for theirs, ours in names.items():
             if raters := self.raters_of(ours.removeprefix(DOTTED)):
                 self._fields[theirs] = f"{ours}{OF_RATER}{raters.index(theirs)}"
@@ -187,18 +196,19 @@ class ColumnNames:
         but several may be raters of one axis (see `with_ratings`)."""
         renamed = list(map(self._name, names))
         for name in renamed:
-            if name and renamed.count(name) > 1:
+            if name not in ("", LEFT_OUT) and renamed.count(name) > 1:
                 wide = f"; {WIDE}" if name == "text" else ""
-                twice = f"two columns are read as {shown(name)}: take one of them, and where the "
-                twice += "other has this name, give it another in the file"
-                raise UserError(f"{file}: {twice}{wide}")
+                twice = f"two columns are read as {shown(name)}: take one of them, and leave the "
+                left_out = self.advice.columns({name: ""})
+                raise UserError(f"{file}: {twice}other out: {left_out}{wide}")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """An object's keys renamed, and those of the candidates in it."""
-        renamed = {self._name(name): value for name, value in fields.items()}
-        if len(renamed) < len(fields):
-            _refuse_twice(self._name(name) for name in fields)
+        names = [(name, ours) for name in fields if (ours := self._name(name)) != LEFT_OUT]
+        renamed = {ours: fields[name] for name, ours in names}
+        if len(renamed) < len(names):
+            _refuse_twice(ours for _, ours in names)
         return in_candidates(renamed, self.fields)
 
     def parts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,6 +295,7 @@ class Unread:
                 if value is not None:
                     self.known.add(name.partition(".")[0])
                     self._axes.add(name.partition(OF_RATER)[0])
+                    self._note_length(name, value)
             elif name in self._ratings or len(self.by_rater if is_rating else self._ratings) < MOST:
                 if is_rating:
                     self.by_rater[name] = f"{DOTTED}{axis}"
@@ -296,19 +307,36 @@ class Unread:
                     self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
                     if isinstance(value, str) and not field:
                         self.no_numbers.setdefault(name, value)
-                length = len(value) if isinstance(value, str) else 0
-                self._longest[name] = max(self._longest[name], length)
+                self._note_length(name, value)
+
+    def _note_length(self, name: str, value: Any) -> None:
+        length = len(value) if isinstance(value, str) else 0
+        self._longest[name] = max(self._longest[name], length)
 
     def notes(self) -> list[str]:
         ratings = self.rated
-        rest = [name for name in self._ratings if name not in {*ratings, *self._fields()}]
+        axes = {name for name in self.no_numbers if name and axis_called(name) in known_axes()}
+        in_words = [n for n, cell in self.no_numbers.items() if cell.casefold() in _GRADES]
+        said = {*ratings, *(no_axes := [n for n in in_words if n not in axes]), *self._fields()}
+        rest = [name for name in self._ratings if name not in said]
         return [
             *(
                 f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
                 for name, cell in self.no_numbers.items()
-                if name and axis_called(name) in known_axes() and name not in ratings
+                if name in axes - {*ratings}
             ),
             *self._note("these look like ratings", ratings, {}),
+            *(
+                f"`source` is short, and `{name}` looks like the documents: "
+                f"give {self.advice.columns(self._in_place_of_source())}"
+                for name in self._in_place_of_source()
+                if name != "source"
+            ),
+            *(
+                f"not read: `{name}` has words such as {shown(self.no_numbers[name])}: if they are "
+                "ratings, write numbers in their place"
+                for name in no_axes
+            ),
             *self.hints({}),
             *([f"not read: {named(rest)}"] if rest else []),
         ]
@@ -319,7 +347,9 @@ class Unread:
         texts = [name for name in self._ratings if field_called(name) == "text"]
         if texts and "source" in unknown.values() and "text" not in self.advice.given.values():
             unknown = {"text": "source", texts[0]: "text"} if "text" in self.known else unknown
-        if unknown and not self._fields():
+        elif unknown.get("THEIR_SOURCE") and "context" in self.known:
+            unknown = {n: to for n, to in unknown.items() if to != "source"} | {"context": "source"}
+        if unknown and (self.advice.as_options or not self._fields()):
             return [f"name the column: {self.advice.columns(unknown)}"]
         return self._note("these have likely names", self._fields(), unknown)
 
@@ -331,7 +361,21 @@ class Unread:
         found = _first_for_each({name: fields[name] for name in longest})
         found |= _of_raters(self.rated, self._axes, self.by_rater)
         outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
-        return {name: found[name] for name in self._ratings if name in found.keys() - outer}
+        known = {name: found[name] for name in self._ratings if name in found.keys() - outer}
+        return {**known, **self._in_place_of_source()}
+
+    def _in_place_of_source(self) -> dict[str, str]:
+        """Where `source` names a newspaper, what probably is the source."""
+        texts = [name for name in self._ratings if field_called(name) == "source"]
+        longest = max(texts, key=self._longest.__getitem__, default="")
+        is_name = "source" in self.known and 10 * self._longest["source"] < self._longest[longest]
+        return {longest: "source", "source": ""} if is_name else {}
+
+    def lacks_texts(self, given: Mapping[str, str]) -> bool:
+        """Whether no column is known or likely for what is judged, or the likely one has none."""
+        columns = {to: name for name, to in self.changed(self.likely(), given).items()}
+        needed = [field for field in ("source", "text") if field not in self.known]
+        return any(not self._longest[columns.get(field, "")] for field in needed)
 
     def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
         """A field other than ratings has one column; without a field, a column is not read; nor is
@@ -339,7 +383,8 @@ class Unread:
         outer = {name.partition(".")[0] for name in changes if name not in self._ratings}
         taken = {to for to in changes.values() if not to.startswith(DOTTED)}
         kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
-        return {name: to for name, to in {**kept, **changes}.items() if to}
+        both = {**kept, **changes}.items()
+        return {name: to for name, to in both if to or name in KNOWN_FIELDS}
 
     def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
         """The columns that are given, and likely ones for what is lacking; ratings only on axes
@@ -503,6 +548,8 @@ def _may_be_rating(value: Any) -> bool:
         each = value.values() if isinstance(value, Mapping) else value
         numbers = [number for number in each if not is_absent(number)]
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
+    if isinstance(value, str):
+        value, _ = plain(value)
     try:
         is_one = is_number(value) or (isinstance(value, str) and not _VIEWS.fullmatch(value))
         return is_one and abs(float(str(value).replace(",", "."))) <= MOST

@@ -29,6 +29,7 @@ from evaljudge.corpora.rows import (
     case_row,
     clean,
     in_candidates,
+    keys_of,
 )
 from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
@@ -116,7 +117,7 @@ class NamedRows:
         for row in self._rows:
             if "system" in self._lacking and isinstance(row, Row) and RATER in row.fields:
                 says = "a row of one rater needs a `system`, so that rows of one text are known"
-                raise UserError(f"{row.place}: {says}")
+                raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
             if self._lacking and isinstance(row, Row):
                 yield Row(row.place, self._named(row.fields))
             else:
@@ -160,7 +161,7 @@ FIELDS_NAMED = 20
 DIGEST_BYTES = 32
 NEEDED = {
     "source": "the document's text",
-    "text": f"what a system wrote, each text in a row; {WIDE}",
+    "text": "what a system wrote",
 }
 
 
@@ -238,7 +239,8 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
-        hints = "; ".join([f"seen: {names}", *unread.hints(unknown)])
+        shapes = [WIDE] if "text" in lacking else []
+        hints = "; ".join([f"seen: {names}", *unread.hints(unknown), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""

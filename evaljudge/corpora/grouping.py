@@ -21,7 +21,8 @@ from evaljudge.text import shown
 
 SEVERAL_ROWS = (
     "several rows for one text: one for each rater or axis, or one twice? Name the column of "
-    "raters (`rater`), or give each text one row: `evaljudge init` joins those of a `dimension`"
+    "raters (`rater`; number them where they have no names), or give each text one row: "
+    "`evaljudge init` joins those of a `dimension`"
 )
 CACHE_KIB = 65_536
 SCHEMA = f"""

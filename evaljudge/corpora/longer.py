@@ -1,4 +1,5 @@
-"""Tables of two other shapes, which `evaljudge init` rewrites in the generic form.
+"""Tables of other shapes, which `evaljudge init` rewrites in the generic form: nested JSON (see
+flat.py), and these two, also as keys of nested JSON.
 
 id,article,gpt4_output,gpt4_fluency,llama_output       a column of texts for each system
 -> {"doc_id": …, "source": …, "candidates": [{"system": "gpt4", "text": …, "fluency": 4}, …]}
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evaljudge.corpora import unread_columns
 from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.memory import CorpusFile
+from evaljudge.corpora.flat import flat
+from evaljudge.corpora.memory import LONGER, CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
 from evaljudge.text import one_line, shown
@@ -22,7 +25,14 @@ from evaljudge.text import one_line, shown
 _APART = "[ _.:/-]+"
 _WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W_]+)")
 _WORD_FIRST = re.compile(rf"(?P<word>[^\W_]+){_APART}(?P<system>.+)")
+_MODEL = re.compile(
+    r"(?<![a-z])((chat)?gpt|llama|claude|gemini|gemma|mi[sx]tral|qwen|deepseek|phi|vicuna|bart|t5"
+    r"|pegasus|bert|baseline|ours|human|lead|system|model|[a-z]+-?\d)",
+    re.IGNORECASE,
+)
+"""In the name of a column that is named by the system alone whose texts it has."""
 _AXES = ("dimension", "criterion", "criteria", "aspect", "axis", "attribute")
+LEFT_OUT = "left out"
 _NESTED = {"candidates", "ratings"}
 Names = dict[str, str]
 Made = tuple[list[dict[str, Any]], Names] | None  # the rows, and what each column became
@@ -32,41 +42,49 @@ def longer(
     path: str, theirs: Unread, given: Names, folder: Path, force: bool
 ) -> tuple[CorpusFile, str, Names] | None:
     """A file with the same texts, to be written; a line about it, and what each column became. None
-    where the table has neither shape beyond doubt."""
+    where the table has none of these shapes beyond doubt."""
     if not Path(path).is_file() or _NESTED & theirs.known:
         return None
+    nested = flat(path) if theirs.lacks_texts(given) else None
+    table, theirs = (nested, unread_columns(nested)) if nested else (path, theirs)
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
     there, made, shape = {*theirs.known, *given.values()}, None, "a column for each system"
     if "text" not in there and "system" not in {*there, *ours.values()}:
         known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
-        made = _by_document(path, theirs, known, given)
+        made = _by_document(table, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
         theirs.refuse_wide(path, given)
-        made, shape = _by_text(path, theirs, ours, given), "a row for each axis"
-    if not made:
+        made, shape = _by_text(table, theirs, ours, given), "a row for each axis"
+    if made:
+        lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])
+        content, became = clean(lines).encode(), made[1]
+    elif nested:
+        content, became, shape = nested.content, {}, "nested keys"
+    else:
         return None
-    content = clean("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])).encode()
-    file = folder / f"{Path(path).stem}.long.jsonl"
+    file = folder / f"{Path(path).stem}{LONGER}"
     if not force and file.exists() and file.read_bytes() != content:
         raise UserError(f"{file}: is there, and is not what {path} becomes: give --force")
-    each = ", ".join(one_line(f"{name} = {now}") for name, now in made[1].items())
-    said = f"{path} has {shape}, so {file} is made of it: {each}"
-    return CorpusFile(file.name, content, str(file)), said, made[1]
+    each = ", ".join(one_line(f"{name} = {now}") for name, now in became.items())
+    said = f"{path} has {shape}, so {file} is made of it{f': {each}' if each else ''}"
+    return CorpusFile(file.name, content, str(file)), said, became
 
 
-def _by_document(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
+def _by_document(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     """With a column of raters, a row for each text: a row of one rater is of one text."""
     names = [name for name in theirs.names if name not in ours]
     if not (cells := _cells(theirs, [name for name in names if given.get(name) != ""])):
         return None
     now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
-    left_out = {n: "left out" for n in names if n in {*theirs.rated, *given} - {*cells}}
+    left_out = {n: LEFT_OUT for n in names if n in {*theirs.rated, *given} - {*cells}}
     by_rater = RATER in {*theirs.known, *ours.values()}
-    rated = {name: f"{DOTTED}{name}" for name in theirs.rated if name in cells}
-    apart = {"ratings", *rated.values(), *cells, *left_out}
-    for row in map(accepted, read_generic((path,), ColumnNames({**ours, **rated}))):
-        fields, texts = {**row.fields, **(row.fields.get("ratings") or {})}, dict[str, Any]()
+    rated = {name: f"{n}" for n, name in enumerate(theirs.rated) if name in cells}
+    columns = ColumnNames({**ours, **{name: f"{DOTTED}{n}" for name, n in rated.items()}})
+    apart = {"ratings", *(f"{DOTTED}{n}" for n in rated.values()), *cells, *left_out}
+    for row in map(accepted, read_generic((path,), columns)):
+        numbers, texts = row.fields.get("ratings") or {}, dict[str, Any]()
+        fields = {**row.fields, **{name: numbers.get(n) for name, n in rated.items()}}
         for name, (system, inner) in cells.items():
             text, value = texts.setdefault(system, {"system": system}), fields.get(name)
             if inner == "text" or not is_absent(str(value)):  # NaN is absent, too
@@ -91,21 +109,24 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
     if not (texts or likely):  # `A` and `B` beside `A_fluency` and `B_fluency`
         rated = "\n".join(theirs.rated)
         texts = {n: n for n in words if re.search(f"^{re.escape(n)}{_APART}", rated, re.MULTILINE)}
+    if not (texts or likely):  # `gpt-4`, `llama-2-7b`, `human`
+        texts = {n: n for n in words if _MODEL.search(n) and len(theirs.no_numbers[n].split()) > 3}
     if not len(texts) > 1 >= len(called) or likely - {*texts}:
         return {}
     keys = {system: system for system in texts.values()} | texts
     key = "|".join(map(re.escape, sorted(keys, key=len, reverse=True)))
     cells = {name: (system, "text") for name, system in texts.items()}
     for name in (name for name in names if name not in texts):
-        if found := re.fullmatch(rf"({key}){_APART}(.+)|(.+){_APART}({key})", name):
-            inner = found[2] or found[3]
+        first, last = rf"({key}){_APART}(.+)", rf"(.+){_APART}({key})"
+        if found := re.fullmatch(rf"{first}|{last}|[^\W_]+{_APART}{first}", name):
+            inner = found[2] or found[3] or found[6]
             is_number = inner == "ratings" != theirs.rated.get(name, inner)
-            cells[name] = keys[found[1] or found[4]], "rating" if is_number else inner
+            cells[name] = keys[found[1] or found[4] or found[5]], "rating" if is_number else inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
 
 
-def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
+def _by_text(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     axes = [n for n in theirs.no_numbers if n.casefold() in _AXES and n not in given]
     scores = [n for n, to in theirs.rated.items() if to == f"{DOTTED}overall" and n not in given]
     if not len(axes) == len(scores) == 1:
@@ -136,5 +157,5 @@ def _by_text(path: str, theirs: Unread, ours: Names, given: Names) -> Made:
     for text in texts.values():
         text["ratings"] = {axis: each.get("", each) for axis, each in text["ratings"].items()}
     now = {axes[0]: f"the axes {', '.join(named)}", scores[0]: "the ratings"}
-    left_out = {name: "left out" for name in theirs.names if name not in {**ours, **now}}
+    left_out = {name: LEFT_OUT for name in theirs.names if name not in {**ours, **now}}
     return [*texts.values()], {**ours, **now, **left_out}

@@ -23,6 +23,7 @@ from evaljudge.settings import as_path
 from evaljudge.storage import Place
 
 FOLDER = "corpus"
+LONGER = ".long.jsonl"  # the end of a file that `evaljudge init` makes of a table of another shape
 _ROWS = "rows-"
 A_ROW = "a dict such as {'source': 'It rained all day.', 'text': 'Rain.'}"
 _INDEX = "__index_level_"

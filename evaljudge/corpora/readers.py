@@ -27,6 +27,7 @@ from evaljudge.corpora.rows import (
     IN_EXCEL,
     KNOWN_FIELDS,
     LABEL,
+    LEFT_OUT,
     NOT_UTF8,
     RATER,
     SCORE_FIELDS,
@@ -37,6 +38,7 @@ from evaljudge.corpora.rows import (
     is_absent,
     json_or_text,
     kind,
+    plain,
     read_json_text,
     row_of,
     with_ratings,
@@ -185,16 +187,21 @@ def _csv_fields(
     fields = {
         name: _value(name, cell, separator, marks, columns)
         for name, cell in zip(header, cells, strict=False)
-        if cell or not name.startswith(DOTTED)
+        if name != LEFT_OUT and (cell or not name.startswith(DOTTED))
     }
     return columns.parts(with_ratings(fields))
 
 
 def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: ColumnNames) -> Any:
-    """`marks`: a cell of the table with a decimal comma, and one whose dot may mark thousands."""
+    """`marks`: a cell of the table with a decimal comma, one whose dot may mark thousands, and the
+    scale that cells of a column name."""
     is_rating, number = name.startswith(DOTTED), cell
     if is_rating or name in own.numbers:
         said = f"{one_line(own.theirs(name))}: {shown(cell)}"
+        cell, scale = plain(cell) if is_rating else (cell, "")
+        number = cell
+        if scale and scale != (before := marks.setdefault(name, scale)):
+            raise RefusedError(f"{said} is on another scale than earlier cells ({before})")
         mark = "," if _DECIMAL_COMMA.fullmatch(cell) else "." if _THOUSANDS.fullmatch(cell) else ""
         if mark and separator != ",":
             if other := marks.get("." if mark == "," else ","):
@@ -254,7 +261,8 @@ def read_parquet(
             or columns.has_part_of(field.name)
             or holds_numbers(field.type)
         ]
-        unread = dict.fromkeys(name for name in schema.names if name not in read)
+        names = zip(schema.names, ours, strict=True)
+        unread = dict.fromkeys(n for n, our in names if n not in read and our != LEFT_OUT)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
             for fields in batch.to_pylist(maps_as_pydicts="strict"):
                 number += 1

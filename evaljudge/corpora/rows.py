@@ -55,8 +55,13 @@ DOTTED = "ratings."
 """The beginning of a column's name that holds the ratings of one axis."""
 ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 """What a cell says where there is no value."""
-OF_RATER = "\x1f"
-"""What stands between that name and the place of a rater, where there is a column for each."""
+OF_RATER = LEFT_OUT = "\x1f"
+"""What stands between that name and the place of a rater, where there is a column for each; alone,
+the name of a column that is not to be read."""
+_SCALED = re.compile(r"(?P<number>\d+([.,]\d+)?) *(/|out of|of) *(?P<highest>\d+)", re.IGNORECASE)
+_CALLED = re.compile(r"(?P<number>\d+) *[-–:(.=)] *[^\W\d_][^\d]*")
+_OF_LABEL_STUDIO = re.compile(r'\[\{"rating": *(?P<number>\d+)\}\]')
+_STARS = re.compile("([★⭐]\ufe0f?)+☆*")
 
 
 class RefusedError(Exception):
@@ -127,6 +132,18 @@ def refuse_other_forms(name: str, first: bytes) -> None:
 
 def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def plain(cell: str) -> tuple[str, str]:
+    """The number in `4/5`, `4 - Good`, `80%` or `★★★★`, and what is said of its scale (`/5`)."""
+    text = cell.strip()
+    if _STARS.fullmatch(text):
+        return str(len(re.findall("[★⭐]", text))), "★"
+    if found := _SCALED.fullmatch(text):
+        return found["number"], f"/{found['highest']}"
+    if found := _CALLED.fullmatch(text) or _OF_LABEL_STUDIO.fullmatch(text):
+        return found["number"], ""
+    return (text[:-1].rstrip(), "%") if text.endswith("%") else (cell, "")
 
 
 def is_absent(value: Any) -> bool:

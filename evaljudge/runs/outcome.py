@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.memory import Input, as_inputs
+from evaljudge.corpora.memory import LONGER, Input, as_inputs
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, naming, unknown
 from evaljudge.report import outcome_html, outcome_text, read_findings
@@ -147,7 +148,10 @@ class Outcome:
         read, met = Output(self.out).known_run()["config"]["corpus"], dict[str, int | None]()
         at = enumerate(whole.select(["text", "doc_id", "system"]).to_pylist())
         numbers = {tuple(row.values()): n for n, row in at}
-        other = f"{mine[0]}: {self.out} has read another table ({', '.join(listed(read['path']))})"
+        tables = listed(read["path"])
+        other = f"{mine[0]}: {self.out} has read another table ({', '.join(tables)})"
+        if f"{PurePath(str(mine[0])).stem}{LONGER}" in {PurePath(table).name for table in tables}:
+            raise UserError(f"{other}, which `evaljudge init` made of it: leave `beside` out")
         source = CorpusSource(mine, columns=read["columns"])
         with naming(other), open_corpus(source, "skip") as corpus:
             for text, place, doc_id, system in corpus.each_text():

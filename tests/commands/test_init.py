@@ -17,7 +17,7 @@ from evaljudge.commands.init import Ask, Started, init
 from evaljudge.commands.options import InitOptions
 from evaljudge.commands.plan import planned
 from evaljudge.config import load_config
-from evaljudge.corpora import open_corpus
+from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.plugins import kinds
@@ -136,8 +136,11 @@ def test_bad_rows_and_ids_are_named():
     with pytest.raises(UserError, match=r"bad \(6\): .* human_fluency: '1,5' has a comma: "):
         made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
-    (warning,) = made(write("csv", rows), force=True).warnings
+    file = write("csv", rows)
+    (warning,) = made(file, force=True, column=["id=doc_id"]).warnings
     assert "`doc_id` should name the source, not the text" in warning
+    (warning,) = made(file, force=True).warnings
+    assert "rows with the same `source` are taken for one document" in warning
 
 
 def test_names_and_servers_are_written_as_yaml_reads_them():
@@ -427,10 +430,10 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
 )
 def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
     row = {"article": "Of", "gpt4_summary": "a", "llama_summary": "b", "fluency_gpt4": 2}
-    said = r"several columns look like texts \(`gpt4_summary`, .*\): one column per"
+    said = r"several columns look like texts \(`gpt4_summary`, .*\): a column for each"
     with pytest.raises(UserError, match=said):
         made(write("csv", [row | more | {"id": n} for n in range(3)]))
-    with pytest.raises(UserError, match="makes one CSV or JSONL longer"):
+    with pytest.raises(UserError, match="makes a CSV or JSON file longer"):
         made(write("parquet", [row | {"id": n} for n in range(3)]))
     assert not Path("texts.long.jsonl").exists()
 
@@ -637,10 +640,10 @@ def test_only_raters_are_too_many_raters():
 
 
 def test_axes_without_numbers_and_without_a_name():
-    rows = [row | {"fluency": "2/5"} for row in as_rows(("id", "article", "model", "summary", "n"))]
+    rows = [row | {"fluency": "two"} for row in as_rows(("id", "article", "model", "summary", "n"))]
     file = write("csv", rows)
     (warning,) = made(file, column=["n="]).warnings
-    assert warning == "`fluency` is an axis, but its cells such as '2/5' are no numbers"
+    assert warning == "`fluency` is an axis, but its cells such as 'two' are no numbers"
     with pytest.raises(UserError, match="put an axis in place of AXIS"):
         made(file, column=["n=ratings.AXIS"], force=True)
 
@@ -680,3 +683,83 @@ def test_the_question_about_columns_names_the_axes_and_likely_ratings():
         "where AXIS is one of coherence, consistency, fluency, relevance, or your own; THEIRS="
         in asked[0]
     )
+
+
+EACH = [
+    (n, f"Article {n}: {'the river rose, ' * 9}", {s: (f"{s} of article {n}", 1 + n) for s in "AB"})
+    for n in range(3)
+]
+NESTED: dict[str, Any] = {
+    "keys by system": [
+        {"id": n, "article": article, "outputs": {s: text for s, (text, _) in texts.items()},
+         "scores": {s: {"fluency": number} for s, (_, number) in texts.items()}}
+        for n, article, texts in EACH
+    ],
+    "a list of texts": [
+        {"id": n, "data": {"article": article}, "models": ["A", "B"],
+         "responses": [{"model": s, "text": text, "fluency": number}
+                       for s, (text, number) in texts.items()]}
+        for n, article, texts in EACH
+    ],
+    "objects by id": {
+        f"{n}{s}": {"post": article, "policy": s, "reply": {"text": text}, "fluency": number}
+        for n, article, texts in EACH for s, (text, number) in texts.items()
+    },
+    "turns": [
+        {"ID": f"{n}{s}", "model": s, "fluency": number,
+         "messages": [{"role": "user", "content": article}, {"role": "assistant", "content": text}]}
+        for n, article, texts in EACH for s, (text, number) in texts.items()
+    ],
+    "a newspaper": [
+        {"doc_id": n, "source": "CNN", "document": article, "system": s, "text": text,
+         "fluency": number}
+        for n, article, texts in EACH for s, (text, number) in texts.items()
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", NESTED)
+def test_nested_json_is_made_flat(shape):
+    Path("texts.json").write_text(json.dumps(NESTED[shape]))
+    assert made("texts.json").summary.startswith("3 documents with 6 texts of 2 systems")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        read = {
+            (case.document.source, text.system, text.text, text.ratings["fluency"])
+            for case in corpus for text in case.candidates
+        }  # fmt: skip
+    expected = [(a, s, text, n) for _, a, texts in EACH for s, (text, n) in texts.items()]
+    assert read == {*expected}
+
+
+def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
+    forms = {
+        "a": "{}/5",
+        "b": "{} - Good",
+        "c": "{}%",
+        "d": '[{{"rating":{}}}]',
+        "e": "{} out of 5",
+    }
+    for n, form in enumerate(forms.values()):
+        rows = [row | {"human_fluency": form.format(2)} for row in as_rows(THEIRS)]
+        assert "fluency 6" in made(write("csv", rows), force=n > 0).summary, form
+    stars = [row | {"human_fluency": "★★★☆"} for row in as_rows(THEIRS)]
+    assert "fluency 6" in made(write("csv", stars), force=True).summary
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert {text.ratings["fluency"] for case in corpus for text in case.candidates} == {3}
+    stars[2]["human_fluency"] = "2/3"
+    made(write("csv", stars), force=True)
+    assert "another scale than earlier cells (★)" in Path("config.yaml").read_text()
+
+
+def test_a_column_may_be_left_out():
+    rows = [row | {"source": f"Of {row['doc_id']}", "note": 1} for row in as_rows(OURS)]
+    file = write("csv", [row | {"passage": "A text"} for row in rows])
+    started = made(file, column=["source=", "passage=source", "note="])
+    assert "not read: `source`, `note`" in started.columns
+    for form in ("csv", "jsonl", "parquet"):
+        write(form, [row | {"passage": "A text"} for row in rows])
+        source = CorpusSource(f"texts.{form}", columns={"source": "", "passage": "source"})
+        with open_corpus(source) as corpus:
+            assert {case.document.source for case in corpus} == {"A text"}
+    with pytest.raises(UserError, match="--column: unknown column 'nte': did you mean 'note'"):
+        made(file, column=["nte="], force=True)

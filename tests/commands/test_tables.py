@@ -167,7 +167,7 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
         other.write_text(content)
         assert f"{not_it}{why}" in command(capsys, *beside, str(other), "--force", code=2)[1]
     said = command(capsys, *beside, str(tmp_path / "own.parquet"), "--force", code=2)[1]
-    assert "--beside: goes with csv, of .csv or .tsv; Python: `texts(beside=TABLE)`" in said
+    assert "--beside: goes with csv, of .csv, .tsv or .jsonl; Python: `texts(beside=TABLE)`" in said
     table.write_bytes(table.read_bytes().decode().encode("utf-16"))
     assert "UTF-16: save it" in command(capsys, *beside, str(table), "--force", code=2)[1]
     assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays
