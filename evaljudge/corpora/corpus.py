@@ -239,7 +239,8 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
-        shapes = [WIDE] if "text" in lacking else []
+        is_odd = "THEIR_TEXT" in unknown and not columns.advice.in_memory
+        shapes = [WIDE] if is_odd else []
         hints = "; ".join([f"seen: {names}", *unread.hints(unknown), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":
