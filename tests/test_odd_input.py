@@ -247,7 +247,7 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
         (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
         (b"PK\x03\x04\x14\0", "a zip file or a spreadsheet: save it as CSV (in Excel: File > "),
         (HEAD.upper() + ROW, "columns: {DOC_ID: doc_id, SOURCE: source, SYSTEM: system, TEXT:"),
-        (HEAD.replace("ratings.ease", "text") + ROW, "two columns are read as 'text': take one"),
+        (HEAD.replace("ratings.ease", "text") + ROW, "two columns are read as 'text': give one"),
         (HEAD + "d,s,A,t\n", "cases.csv:2: 4 cells under a header of 5"),
     ],
 )  # fmt: skip

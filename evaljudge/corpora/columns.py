@@ -194,13 +194,16 @@ class ColumnNames:
     def header(self, names: Iterable[str], file: str) -> list[str]:
         """A table's columns renamed. Two of the same name are refused: one would hide the other;
         but several may be raters of one axis (see `with_ratings`)."""
-        renamed = list(map(self._name, names))
+        own = list(names)
+        renamed = list(map(self._name, own))
         for name in renamed:
             if name not in ("", LEFT_OUT) and renamed.count(name) > 1:
-                wide = f"; {WIDE}" if name == "text" else ""
-                twice = f"two columns are read as {shown(name)}: take one of them, and leave the "
-                left_out = self.advice.columns({name: ""})
-                raise UserError(f"{file}: {twice}other out: {left_out}{wide}")
+                twice = f"two columns are read as {shown(name)}: "
+                if (theirs := self.theirs(name)) != name and name in own:
+                    twice += f"to read `{theirs}` alone, give {self.advice.columns({name: ''})}"
+                else:
+                    twice += "give one of them another name in the file"
+                raise UserError(f"{file}: {twice}")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,12 +73,14 @@ def longer(
 
 def _by_document(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     """With a column of raters, a row for each text: a row of one rater is of one text."""
+    if len([name for name in theirs.names if field_called(name) == RATER]) > 1:  # of each text
+        ours = {name: to for name, to in ours.items() if to != RATER}
     names = [name for name in theirs.names if name not in ours]
     if not (cells := _cells(theirs, [name for name in names if given.get(name) != ""])):
         return None
     now, rows = {n: f"{inner} of {system}" for n, (system, inner) in cells.items()}, []
     left_out = {n: LEFT_OUT for n in names if n in {*theirs.rated, *given} - {*cells}}
-    by_rater = RATER in {*theirs.known, *ours.values()}
+    by_rater = RATER in {*theirs.known, *ours.values(), *(inner for _, inner in cells.values())}
     rated = {name: f"{n}" for n, name in enumerate(theirs.rated) if name in cells}
     columns = ColumnNames({**ours, **{name: f"{DOTTED}{n}" for name, n in rated.items()}})
     apart = {"ratings", *(f"{DOTTED}{n}" for n in rated.values()), *cells, *left_out}
@@ -121,7 +123,8 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
         if found := re.fullmatch(rf"{first}|{last}|[^\W_]+{_APART}{first}", name):
             inner = found[2] or found[3] or found[6]
             is_number = inner == "ratings" != theirs.rated.get(name, inner)
-            cells[name] = keys[found[1] or found[4] or found[5]], "rating" if is_number else inner
+            inner = "rating" if is_number else RATER if field_called(inner) == RATER else inner
+            cells[name] = keys[found[1] or found[4] or found[5]], inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
 

@@ -128,10 +128,15 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
             if not header:
                 raise UserError(f"{place}: its header is not CSV in UTF-8: {SAVE_SO}")
             yield BadRow(place, str(cells))
+        elif header and any(cell.startswith('{"ImportId":') for cell in cells):
+            raise UserError(f"{place}: Qualtrics has two more lines below the header: delete them")
         elif header:
             yield row_of(place, _csv_fields, header, cells, separator, marks, columns)
         else:
             header = columns.header([column.strip() for column in cells], name)
+            if len(header) > 2 and len([*filter(None, header)]) == 1:
+                title = f"its first line has one name alone ({shown(max(header))})"
+                raise UserError(f"{name}: {title}: delete what stands above the header")
 
 
 def csv_records(

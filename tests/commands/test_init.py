@@ -763,3 +763,29 @@ def test_a_column_may_be_left_out():
             assert {case.document.source for case in corpus} == {"A text"}
     with pytest.raises(UserError, match="--column: unknown column 'nte': did you mean 'note'"):
         made(file, column=["nte="], force=True)
+
+
+def test_each_system_may_have_raters_of_its_own():
+    rows = [
+        {"article": f"Of {n}", "A": "a text", "B": "b text", "A_fluency": n + 1, "B_fluency": 3,
+         "A_annotator": "anna", "B_annotator": "ben"}
+        for n in range(3)
+    ]  # fmt: skip
+    assert made(write("csv", rows)).summary.endswith("2 systems; people rated fluency 6")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert corpus.raters == {"fluency": ["anna", "ben"]}
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "said"),
+    [
+        ("Of March,,,,", "", r"one name alone \('Of March'\): delete what stands above"),
+        ("", """{"ImportId":"Q1"},,,,\n""", "texts.csv:2: Qualtrics has two more lines"),
+    ],
+)
+def test_what_stands_around_a_header_is_named(above, below, said):
+    file = Path(write("csv", as_rows(THEIRS)))
+    header, rest = file.read_text().split("\n", 1)
+    file.write_text("\n".join([*filter(None, [above]), header, below + rest]))
+    with pytest.raises(UserError, match=said):
+        made(str(file))
