@@ -99,7 +99,8 @@ def test_of_two_for_the_source_the_longer_is_proposed(tmp_path):
         ({"coherance": "ratings.coherence"},
          "corpus.columns.coherance: unknown column 'coherance': did you mean 'coherence'?"),
         ({"coherence": "rating"}, "corpus.columns.coherence: unknown field 'rating'"),
-        ({"coherence": "text"}, "two columns are read as 'text': to read `coherence` alone, give .*text: ''"),
+        ({"coherence": "text"},
+         "two columns are read as 'text': to read `coherence` alone, give .*: ''"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["csv", "parquet"])
