@@ -54,7 +54,7 @@ def test_what_differs_from_case_to_case_is_no_kind():
 
 def test_what_python_says_of_a_number_is_said_in_our_words():
     (group,) = grouped({"could not convert string to float: 'good'": 2, READ_AS_WHOLE: 1})
-    assert str(group).startswith("the reply is not a number × 3: the judge asks for a number alone")
+    assert str(group).startswith("the reply is not a number × 3: let the question ask for a number")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ their types; keys that it does not name are left out. A shard whose file is dama
 with a warning at the end.
 """
 
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -210,6 +211,8 @@ def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 
 def details_of(kind: str, columns: str) -> Details:
+    if kind not in kinds() and columns == "verdict_columns":
+        return OWN
     return _details(getattr(plugin(kind), columns) if kind in kinds() else "")
 
 
@@ -233,6 +236,13 @@ def _details(place: str) -> Details:
             raise UserError(f"{place}: what it returns should be annotated as a list of a "
                             "TypedDict, whose fields are the columns: `-> list[Row]`")  # fmt: skip
     return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
+
+
+OWN = Details(
+    lambda kept: [{**evidence, DETAIL: json.dumps(evidence)} for evidence in kept],
+    {"reply": pa.string(), "logprobs": pa.map_(pa.string(), pa.float64()), DETAIL: pa.string()},
+)
+"""Of a judge without a plugin: what a question of one's own has, and all as JSON text."""
 
 
 def _column(value: Any) -> Any:

@@ -182,7 +182,8 @@ def test_the_verdicts_of_one_judge(done):
     assert reply["reply"].startswith("text ")
     assert (reply["rating"], reply["status"]) == (None, "unscored")
     (first, *_) = RunTables(Output(done.out), {"direct": "gone"}).verdicts("direct", None)[1]
-    assert json.loads(first["detail"][0].as_py())["reply"].startswith("text ")
+    assert json.loads(first["detail"][0].as_py())["reply"] == first["reply"][0].as_py()
+    assert first["reply"][0].as_py().startswith("text ")
     role = done.verdicts("roles").to_pylist()[0]["roles"][0]
     assert role["type"] == "General Public"
     assert dict(role["votes"])["fixed"]["choice"] in ("candidate", "reference")
