@@ -41,6 +41,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
+FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
@@ -54,7 +55,7 @@ _WORDS = {
         "query instruction passage post transcript history messages premise original artikel "
         "quelltext frage",
         "references": "reference references ref refs gold golden target highlights truth expected "
-        "human",
+        "ideal human",
         "context": "context contexts",
         "system": "system sys model bot chatbot agent engine llm generator policy modell système "
         "modèle",
@@ -83,7 +84,7 @@ _OF_RATER = re.compile(
 """What says whose rating it is: `_r1` in `fluency_r1`, ` (Rater 1)` in `Fluency (Rater 1)`."""
 _NO_PERSON = re.compile(
     r"(?<![a-z])(chat)?(gpt|llm|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|grok|vicuna"
-    r"|prometheus|ai|auto|metric|model|std|sd|stdev|var|variance|se|sem|min|max|low|high|range|sum"
+    r"|prometheus|ai|auto|metrics?|model|std|sd|stdev|var|variance|se|sem|min|max|low|high|range|sum"
     r"|total|count|conf|confidence|time|norm|z|rank)(?![a-z])|^judge[_ .:-]+[a-z]+$|[_ .:-]judge$",
     re.IGNORECASE,
 )
@@ -365,7 +366,15 @@ class Unread:
         found |= _of_raters(self.rated, self._axes, self.by_rater)
         outer = {name for name in found for g in self.advice.given if g.startswith(f"{name}.")}
         known = {name: found[name] for name in self._ratings if name in found.keys() - outer}
-        return {**known, **self._in_place_of_source()}
+        return {**known, **self._in_place_of_source(), **self._text_as_source(known)}
+
+    def _text_as_source(self, likely: Mapping[str, str]) -> dict[str, str]:
+        """Of `text` and `summary` the longer is the source."""
+        text = next((name for name in self._longest if name.casefold() == "text"), "")
+        made = [name for name in self._ratings if field_called(name) == "text"]
+        has_source = "source" in {*self.known, *likely.values()} or len(made) != 1
+        is_longer = text and not has_source and self._longest[text] > 2 * self._longest[made[0]]
+        return {text: "source", made[0]: "text"} if is_longer else {}
 
     def _in_place_of_source(self) -> dict[str, str]:
         """Where `source` names a newspaper, what probably is the source."""
@@ -439,6 +448,8 @@ class Unread:
             alike = [f for f in texts if f[0] == name[:1].casefold()]  # not `preference`
             near = get_close_matches(name.casefold(), alike, n=1, cutoff=0.8)
             field = field_called(name) or "".join(near)
+            if field == "doc_id" and self.no_numbers.get(name, "").count(" ") >= FEWEST_WORDS:
+                field = "source"
             if field in lacking and field != name:
                 found[name] = field
         return found
@@ -494,8 +505,9 @@ def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
     if isinstance(value, Mapping) and name.casefold() not in known_axes():
         numbers = [inner for inner in value.values() if not is_absent(inner)]
-        is_one = name != "ratings" and numbers and all(map(_may_be_rating, numbers))
-        return "ratings" if is_one else ""
+        are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, value))
+        is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
+        return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)
     is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or is_numbering(name)
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""

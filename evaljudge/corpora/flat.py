@@ -30,12 +30,15 @@ def flat(path: str) -> CorpusFile | None:
             whole = [json.loads(line) for line in content.splitlines() if line.strip()]
     except (OSError, ValueError, RecursionError):
         return None
+    lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
+    if len(lists) == 1:  # {"data": [{…}, …]}
+        (whole,) = lists
     is_keyed = isinstance(whole, dict) and all(isinstance(v, dict) for v in whole.values())
     items = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     rows = [row for item in items for row in _rows(item)]
-    return None if rows == items and not is_keyed else file_of(rows, path)
+    return None if rows == items and not (is_keyed or lists) else file_of(rows, path)
 
 
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

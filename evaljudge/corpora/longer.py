@@ -23,7 +23,7 @@ from evaljudge.errors import UserError
 from evaljudge.text import one_line, shown
 
 _APART = "[ _.:/-]+"
-_WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W_]+)")
+_WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W\d_]+)")
 _WORD_FIRST = re.compile(rf"(?P<word>[^\W_]+){_APART}(?P<system>.+)")
 _MODEL = re.compile(
     r"(?<![a-z])((chat)?gpt|llama|claude|gemini|gemma|mi[sx]tral|qwen|deepseek|phi|vicuna|bart|t5"
@@ -103,7 +103,8 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
     words = [name for name in names if re.search(r"[^\W\d_]", theirs.no_numbers.get(name, ""))]
     likely = {name for name in words if field_called(name) == "text"}
     texts, called = dict[str, str](), set[str]()
-    for at in filter(None, map((_WORD_LAST if likely else _WORD_FIRST).fullmatch, words)):
+    ways = _WORD_LAST if any(map(_WORD_LAST.fullmatch, likely)) else _WORD_FIRST
+    for at in filter(None, map(ways.fullmatch, words)):
         is_text = "text" in (word := at["word"].casefold(), field_called(word))
         if is_text and field_called(at["system"]) in ("", "system"):
             texts[at[0]] = at["system"]

@@ -587,10 +587,13 @@ def test_ratings_on_no_axis_of_the_task_are_said():
 
 
 def test_text_and_summary_are_both_named():
-    rows = [{"text": "It rained all day.", "summary": "Rain."}]
+    """Where the one is much longer, it is the source."""
+    rows = [{"text": "It rained.", "summary": "Rain fell."}]
     with pytest.raises(UserError, match="`--column text=source --column summary=text`$"):
         made(write("csv", rows))
     made(write("csv", rows), column=["text=source", "summary=text"])
+    rows = [{"text": "It rained all day.", "summary": "Rain."}]
+    assert made(write("csv", rows), force=True).columns == "text = source, summary = text"
 
 
 def test_mostly_bad_rows_are_refused():
@@ -718,6 +721,19 @@ NESTED: dict[str, Any] = {
 }  # fmt: skip
 
 
+NESTED["in an object"] = {"name": "eval", "data": NESTED["a newspaper"]}
+NESTED["numbered"] = [
+    {"doc": article, "fluency_1": n + 1, "fluency_2": n + 1, "metrics": {"rouge": 0.1},
+     "response_1": texts["A"][0], "response_2": texts["B"][0]}
+    for n, article, texts in EACH
+]  # fmt: skip
+NESTED["text and summary"] = [
+    {"TEXT": article, "summary": text, "model": s, "metrics": {"rouge": 0.1},
+     "human_scores": {"fluency": number}}
+    for _, article, texts in EACH for s, (text, number) in texts.items()
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("shape", NESTED)
 def test_nested_json_is_made_flat(shape):
     Path("texts.json").write_text(json.dumps(NESTED[shape]))
@@ -727,8 +743,15 @@ def test_nested_json_is_made_flat(shape):
             (case.document.source, text.system, text.text, text.ratings["fluency"])
             for case in corpus for text in case.candidates
         }  # fmt: skip
-    expected = [(a, s, text, n) for _, a, texts in EACH for s, (text, n) in texts.items()]
+    names = dict(zip("AB", "12" if shape == "numbered" else "AB", strict=True))
+    expected = [(a, names[s], text, n) for _, a, texts in EACH for s, (text, n) in texts.items()]
     assert read == {*expected}
+
+
+def test_summevals_own_file_is_named():
+    rows = [row | {"expert_annotations": [], "turker_annotations": []} for row in as_rows(THEIRS)]
+    with pytest.raises(UserError, match="format: summeval"):
+        made(write("jsonl", rows))
 
 
 def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
