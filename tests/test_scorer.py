@@ -126,6 +126,8 @@ def test_what_is_said_to_do_can_be_done_in_python():
     advised = f"give `{{'path': …, 'columns': {columns}}}` in place of the rows"
     assert str(refused.value).endswith(advised)
     assert scorer.score({"path": frame, "columns": columns}).coverage == 1
+    named = evaljudge.score(frame, judges=[], metrics=["words"], columns=columns)
+    assert named.coverage == 1
     rows = [{"id": 1, "source": "s", "text": "t", "by": "A"}]
     made = scorer.score({"path": rows, "columns": {"by": "system"}})
     # the columns that were named stay in the advice

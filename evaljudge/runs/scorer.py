@@ -44,7 +44,6 @@ HERE = {"executor": "local"}
 _OF_NAMES = ("judges", "metrics", "axes")
 _MISPLACED = {
     "corpus": "corpus: the texts are the first argument of `score`: leave `corpus` out",
-    "columns": "columns: they go with the texts: score({'path': cases, 'columns': {…}})",
     "out": "out: a Scorer has no folder of its own: give `out` to its `score`",
     "study": "study: `score` has no grid of settings: use evaljudge.run_study",
 }
@@ -70,8 +69,8 @@ def score(
 ) -> Outcome:
     """Score these texts once: everything is loaded for this call, and freed after it.
 
-    `cases`: rows as dicts, an Arrow table, a data frame, or a path. `config`: further keys of a
-    configuration, such as `prompts` or `seed`.
+    `cases`: rows as dicts, an Arrow table, a data frame, or a path; `columns={"article": "source"}`
+    renames theirs. `config`: further keys of a configuration, such as `prompts` or `seed`.
     """
     names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
     settings = _settings(names | config)
@@ -170,7 +169,10 @@ def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
     for path in cases if isinstance(cases, list) else [cases]:
         if isinstance(path, str) and not _is_there(path):
             raise UserError(f"cases: {shown(path)}: no such file or folder; a row is {A_ROW}")
-    config = load_config({**settings, "corpus": cases, "out": out})
+    if columns := settings.get("columns"):
+        cases = {"path": cases, "columns": columns}
+    others = {key: value for key, value in settings.items() if key != "columns"}
+    config = load_config({**others, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":
         raise UserError(
             "workers: `score` works in this process alone: leave `workers` out, or use "
