@@ -15,7 +15,14 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
@@ -55,12 +62,14 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
-def _no_secret(value: Any) -> Any:
+def _no_secret(value: Any, info: ValidationInfo) -> Any:
     """Whatever a configuration holds is stored with the run, in run.json."""
     if isinstance(value, dict) and (secret := secret_in(value)):
+        is_added = info.field_name in ("judges", "metrics")
+        read = "that its code reads" if is_added else "where it is read (HF_TOKEN for the hub)"
         raise ValueError(
             f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
-            "environment variable where it is read (HF_TOKEN for the hub)"
+            f"environment variable {read}"
         )
     return value
 

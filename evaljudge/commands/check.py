@@ -1,4 +1,4 @@
-"""`evaljudge check`: whether every file of a run is as it was written."""
+"""`evaljudge check`: whether every file of a run is as it was written, or how far the run is."""
 
 import json
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ class Checked(Shown):
     at_work: str  # the job that writes there now, if any does
     found: Inspected
     problems: list[str]
+    is_quick: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -30,22 +31,25 @@ class Checked(Shown):
     @property
     def json(self) -> str:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
-        counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
-        rows = {**named, **counts, "damaged": self.problems}
+        counts = {"shards": found.shards, "done": found.done}
+        read = {} if self.is_quick else {"proven": found.proven, "damaged": self.problems}
+        rows = {**named, **counts, **read}
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
         files, done = self.found, self.found.done
+        far = f"{files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged"
         yield from self.problems
         if self.at_work:
-            yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
+            unseen = "" if self.is_quick else ": what it writes meanwhile was not looked at"
+            yield f"at work    {self.at_work}{unseen}"
+        if self.is_quick:
+            yield f"shards     {far}"
+            return
         if not files.proven:  # run.json or shards.json is damaged
             yield f"files      {len(self.problems):,} damaged; the others were not read"
             return
-        yield (
-            f"shards     {files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
-            f"{done['measure']:,} measured"
-        )
+        yield f"shards     {far}, {done['measure']:,} measured"
         yield f"files      {files.proven:,} proven whole, {len(self.problems):,} damaged"
 
 
@@ -55,7 +59,12 @@ def checked(wanted: CheckOptions) -> Checked:
     output, at_work = Output(out), holder(out)
     try:
         run = output.known_run()
-        found = inspect(Output(out, moved or run.get("briefs"), run["id"]), with_derived=True)
+        output = Output(out, moved or run.get("briefs"), run["id"])
+        if wanted.quick:
+            found = Inspected(shards=len(output.shards()))
+            found.done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
+            return Checked(out, at_work, found, [], is_quick=True)
+        found = inspect(output, with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
     problems = [str(fault.error) for fault in found.faults]

@@ -24,6 +24,7 @@ from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
+from evaljudge.engines.opening import BEHIND_A_URL
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
@@ -151,6 +152,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
+    if "/" not in model and model not in (NANO, NO_MODEL) and not Path(model).exists():
+        warnings.append(f"model {model}: no such folder{BEHIND_A_URL.format(model)}")
     return Started(wanted.to, read, seen.summary, warnings)
 
 

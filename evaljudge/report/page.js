@@ -463,6 +463,7 @@ function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   for (const [name, id] of Object.entries(CONTROLS)) {
     if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
   }
+  if ($("matrix").open) given.set("matrix", "open");
   if (threshold.isSet) {
     given.set("cut", $("threshold-at").value);
     given.set("of", nameOf(threshold.spread));
@@ -489,6 +490,9 @@ function setControls(given) {
     $(id).value = list.defaults[name];
     unknown.push(`There is no ${CALLED[name] || name} '${wanted}'${OF_THE_RUN.includes(name) ? ` ${where}` : ""}.`);
   }
+  $("matrix").open = given.has("matrix");
+  const known = [...Object.keys(CONTROLS), "scorer", "axis", "matrix", "cut", "of", "cut-axis", "cut-good"];
+  unknown.push(...[...given.keys()].filter((name) => !known.includes(name)).map((name) => `The list has no filter '${name}'.`));
   if (given.has("cut") || $("sort").value === "threshold") setThreshold(given);
   $("unknown").textContent = harmless(unknown.join(" "));
   $("unknown").hidden = !unknown.length;
@@ -832,7 +836,10 @@ async function beginTexts() {
   foldFilters();
   narrow.addEventListener("change", foldFilters);
   $("clear").addEventListener("click", clearFilters);
-  $("matrix").addEventListener("toggle", drawMatrix);
+  $("matrix").addEventListener("toggle", () => {
+    drawMatrix();
+    if (opened() === null) history.replaceState(null, "", address());
+  });
   beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;
@@ -871,7 +878,7 @@ async function beginTexts() {
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
-  if (isOfList) $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
+  if (isOfList) $(isAt("thresholds") ? "thresholds" : $("matrix").open ? "matrix" : "texts").scrollIntoView();
   beginComparison();
   if (data.spreads.length) threshold.move();
 }

@@ -80,6 +80,8 @@ def test_deaths_are_counted_by_actor_and_only_on_nodes_that_are_up(monkeypatch):
             await board.begins("a", f"w{n}", at) for n, at in enumerate(["n", "gone", "n", "n"])
         ]
         assert deaths == [0, 1, 1, 2]
+        _, _, events, *_ = await board.told(frozenset({"n"}), frozenset(), False)
+        assert events == [("died",)] * 2  # w0 and w2: the machine of w1 is gone
         assert await board.begins("another", "w", "n") == 0
         await board.has_begun("a")
         assert await board.begins("a", "w4", "n") == 0
