@@ -15,14 +15,7 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.endpoint.settings import Endpoint
@@ -62,11 +55,9 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
-def _no_secret(value: Any, info: ValidationInfo) -> Any:
+def _no_secret(value: Any, *, read: str = "where it is read (HF_TOKEN for the hub)") -> Any:
     """Whatever a configuration holds is stored with the run, in run.json."""
     if isinstance(value, dict) and (secret := secret_in(value)):
-        is_added = info.field_name in ("judges", "metrics")
-        read = "that its code reads" if is_added else "where it is read (HF_TOKEN for the hub)"
         raise ValueError(
             f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
             f"environment variable {read}"
@@ -75,6 +66,7 @@ def _no_secret(value: Any, info: ValidationInfo) -> Any:
 
 
 Open = Annotated[dict[str, Any], AfterValidator(_no_secret)]
+Added = Annotated[dict[str, Any], AfterValidator(partial(_no_secret, read="that its code reads"))]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
@@ -413,10 +405,10 @@ class Config(Settings):
     writer: ModelConfig | None = None
     """The model that writes references and questions; by default `model`."""
     judges: Annotated[
-        dict[str, Open], BeforeValidator(partial(metrics_spec, what="judges, [synthetic],"))
+        dict[str, Added], BeforeValidator(partial(metrics_spec, what="judges, [synthetic],"))
     ] = {"synthetic": {}}
     """The judges, by name, with their settings."""
-    metrics: Annotated[dict[str, Open], BeforeValidator(metrics_spec)] = {}
+    metrics: Annotated[dict[str, Added], BeforeValidator(metrics_spec)] = {}
     """The metrics, by name, with their settings."""
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""

@@ -344,8 +344,7 @@ class PlanOptions(OfConfig):
     """
 
     throughput: float | None = option(
-        "The tokens that an engine processes in a second; the plan then states the hours.",
-        min=1,
+        "The tokens that an engine processes in a second; the plan then states the hours.", min=1
     )
     throughput_of: str | None = option("Take the rate that an earlier run reached.", metavar="OUT")
     gpu: str | None = option("A card, such as l4: compute whether the model fits.", metavar="CARD")

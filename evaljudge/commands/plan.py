@@ -242,10 +242,9 @@ def _cost(total: Tokens, job: Job, throughput: float) -> Iterator[str]:
     """The cost on one worker: with a prefix cache that serves all it can, and with none."""
     gpus = job.sources[-1].gpus_per_engine
     least, most = (each / 3600 * max(1, gpus) for each in _seconds(total, throughput))
-    workers = job.config.workers
-    is_local = gpus and workers.executor != "ray" and workers.gpus == "auto"
-    on_cpu = job.engines.version.startswith(CPU_BUILD) if is_local else not gpus or not workers.gpus
-    hours = "worker-hours" if on_cpu else "GPU-hours"
+    workers, build = job.config.workers, job.engines.version if gpus else ""
+    on_cpu = build.startswith(CPU_BUILD) and workers.executor != "ray"
+    hours = "worker-hours" if on_cpu or 0 in (gpus, workers.gpus) else "GPU-hours"
     yield (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} {hours} with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"

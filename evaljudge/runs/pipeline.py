@@ -29,6 +29,7 @@ from evaljudge.errors import (
     Unasked,
     UserError,
 )
+from evaljudge.execution.attempts import EARLY_DEATH
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
@@ -331,7 +332,10 @@ class ClaimedJob:
                     self.measured.add(event.shard)
                 return
             if event.kind == "died":
-                self.watcher.worker_died(event)
+                if event.n:
+                    self.watcher.worker_died(event)
+                else:
+                    self.watcher.warning(f"a worker died {EARLY_DEATH}")
                 return
             if event.kind == "committed":
                 self.claim.check()

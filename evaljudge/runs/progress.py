@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.json_lines import json_is_wanted, json_line, say
-from evaljudge.runs.watching import (
-    A_MINUTE,
-    LOADING,
-    LOADING_DEATH,
-    ProgressTally,
-    Todo,
-    Watcher,
-    as_clock,
-)
+from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher, as_clock
 from evaljudge.text import LONG, one_line
 
 if TYPE_CHECKING:
@@ -116,7 +108,7 @@ class JsonLog(Log):
 
     def worker_died(self, event: Event) -> None:
         died = {"stage": event.stage, "shard": event.shard, "in_hand": event.n}
-        self._say_fields("warning", "worker_died", **died if event.n else {"died": LOADING_DEATH})
+        self._say_fields("warning", "worker_died", **died)
 
     def _progress(self) -> None:
         if self._tally is None or self._now is not self._tally:

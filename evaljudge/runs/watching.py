@@ -21,9 +21,6 @@ from evaljudge.text import counted
 Todo = Mapping[Stage, tuple[int, int]]
 """How many cases are left to do in each wanted stage, of how many."""
 LOADING = "loading the model"
-LOADING_DEATH = (
-    "before it could begin: too little memory for its model is the first suspect; it is tried again"
-)
 A_MINUTE, AN_HOUR = 60.0, 3600.0
 WINDOW, BETWEEN_MARKS = 600.0, 5.0
 """Seconds over which rates are taken; and after which what was done so far is noted for them."""
@@ -48,8 +45,7 @@ class Watcher:
 
     def worker_died(self, event: Event) -> None:
         hand = f"{counted(event.n, 'shard', 'shards')} in hand (the first is {event.shard})"
-        during = f"at {event.stage}, with {hand}: others will do them"
-        self.warning(f"a worker died {during if event.n else LOADING_DEATH}")
+        self.warning(f"a worker died at {event.stage}, with {hand}: others will do them")
 
     def starting(self, todo: Todo) -> None: ...
 

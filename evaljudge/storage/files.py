@@ -152,8 +152,7 @@ class RunFiles:
         return self.place.kind(SHARDS) != "NotFound"
 
     def known_run(self) -> dict[str, Any]:
-        """Refused where no run lies here, with a run that this is a part of, or a run or a
-        configuration below it."""
+        """Refused where no run lies here, with a run above it, or one or a configuration below."""
         if (stored := self.run()) is not None:
             return stored
         if self.has_listing:
