@@ -18,7 +18,6 @@ class Checked(Shown):
     at_work: str  # the job that writes there now, if any does
     found: Inspected
     problems: list[str]
-    is_quick: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -31,26 +30,23 @@ class Checked(Shown):
     @property
     def json(self) -> str:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
-        counts = {"shards": found.shards, "done": found.done}
-        read = {} if self.is_quick else {"proven": found.proven, "damaged": self.problems}
-        rows = {**named, **counts, **read}
+        rows = {**named, "shards": found.shards, "done": found.done}
+        if found.proven or self.problems:  # else nothing was read
+            rows |= {"proven": found.proven, "damaged": self.problems}
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        files, done = self.found, self.found.done
-        far = f"{files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged"
+        files, damaged = self.found, len(self.problems)
         yield from self.problems
         if self.at_work:
-            unseen = "" if self.is_quick else ": what it writes meanwhile was not looked at"
-            yield f"at work    {self.at_work}{unseen}"
-        if self.is_quick:
-            yield f"shards     {far}"
+            yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
+        if damaged and not files.proven:  # run.json or shards.json is damaged
+            yield f"files      {damaged:,} damaged; the others were not read"
             return
-        if not files.proven:  # run.json or shards.json is damaged
-            yield f"files      {len(self.problems):,} damaged; the others were not read"
-            return
-        yield f"shards     {far}, {done['measure']:,} measured"
-        yield f"files      {files.proven:,} proven whole, {len(self.problems):,} damaged"
+        done = ", ".join(f"{number:,} {stage}d" for stage, number in files.done.items())
+        yield f"shards     {files.shards:,}: {done}"
+        if files.proven:
+            yield f"files      {files.proven:,} proven whole, {damaged:,} damaged"
 
 
 def checked(wanted: CheckOptions) -> Checked:
@@ -63,7 +59,7 @@ def checked(wanted: CheckOptions) -> Checked:
         if wanted.quick:
             found = Inspected(shards=len(output.shards()))
             found.done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
-            return Checked(out, at_work, found, [], is_quick=True)
+            return Checked(out, at_work, found, [])
         found = inspect(output, with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])

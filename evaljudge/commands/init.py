@@ -24,7 +24,6 @@ from evaljudge.corpora.grouping import SEVERAL_ROWS
 from evaljudge.corpora.longer import longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
-from evaljudge.engines.opening import BEHIND_A_URL
 from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
@@ -153,7 +152,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
     if "/" not in model and model not in (NANO, NO_MODEL) and not Path(model).exists():
-        warnings.append(f"model {model}: no such folder{BEHIND_A_URL.format(model)}")
+        hint = f"a model behind a URL is `{{endpoint: URL, name: {model}}}`"
+        warnings.append(f"model {model}: no such folder ({hint})")
     return Started(wanted.to, read, seen.summary, warnings)
 
 

@@ -29,8 +29,6 @@ from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model.imagining import TokenCounter
 
-BEHIND_A_URL = " (a model behind a URL is `{{endpoint: URL, name: {}}}`)"
-
 
 class VllmEngines:
     @property
@@ -175,6 +173,6 @@ def _hub_commit(source: ModelSource) -> str:
     if (cached := local_folder(source)) is not None:
         return cached.name
     near = get_close_matches(name.lower(), [BUNDLED])
-    behind = BEHIND_A_URL.format(name)
+    behind = f" (a model behind a URL is `{{endpoint: URL, name: {name}}}`)"
     hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else behind
     raise UserError(f"model {name}: no such folder, and {why}{hint}")

@@ -472,6 +472,10 @@ function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   return String(given) ? `#${part}?${given}` : `#${part}`;
 }
 
+function keepAddress(part) {
+  if (opened() === null) history.replaceState(null, "", address(part));
+}
+
 // The controls as an address has them; what the run does not have is said above the list.
 function setControls(given) {
   const where = data.token ? "in this run" : "on this page";
@@ -543,7 +547,7 @@ async function changed(event) {
   }
   if (event?.target.id === "by-scorer") $("by-low").value = $("by-high").value = "";  // of another scale
   $("unknown").hidden = true;
-  if (opened() === null) history.replaceState(null, "", address("texts"));
+  keepAddress("texts");
   await refresh();
 }
 
@@ -779,7 +783,7 @@ const threshold = {
   borderline: later(100, async () => {
     const { value, spread } = threshold;
     if ($("sort").value === "threshold") followThreshold();
-    if (threshold.isMoved && opened() === null) history.replaceState(null, "", address($("sort").value === "threshold" ? "texts" : "thresholds"));
+    if (threshold.isMoved) keepAddress($("sort").value === "threshold" ? "texts" : "thresholds");
     threshold.isMoved = false;
     if ($("sort").value === "threshold") refresh();
     const at = data.scorers.findIndex((scale) => scale.scorer === spread.scorer && scale.axis === spread.axis);
@@ -836,10 +840,7 @@ async function beginTexts() {
   foldFilters();
   narrow.addEventListener("change", foldFilters);
   $("clear").addEventListener("click", clearFilters);
-  $("matrix").addEventListener("toggle", () => {
-    drawMatrix();
-    if (opened() === null) history.replaceState(null, "", address());
-  });
+  $("matrix").addEventListener("toggle", () => { drawMatrix(); keepAddress(); });
   beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;

@@ -29,7 +29,6 @@ from evaljudge.errors import (
     Unasked,
     UserError,
 )
-from evaljudge.execution.attempts import EARLY_DEATH
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.protocol import Event, Watch
 from evaljudge.runs import reporting
@@ -332,10 +331,7 @@ class ClaimedJob:
                     self.measured.add(event.shard)
                 return
             if event.kind == "died":
-                if event.n:
-                    self.watcher.worker_died(event)
-                else:
-                    self.watcher.warning(f"a worker died {EARLY_DEATH}")
+                self.watcher.worker_died(event)
                 return
             if event.kind == "committed":
                 self.claim.check()
