@@ -472,9 +472,7 @@ function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   return String(given) ? `#${part}?${given}` : `#${part}`;
 }
 
-function keepAddress(part) {
-  if (opened() === null) history.replaceState(null, "", address(part));
-}
+const keepAddress = (part) => { if (opened() === null) history.replaceState(null, "", address(part)); };
 
 // The controls as an address has them; what the run does not have is said above the list.
 function setControls(given) {
