@@ -55,17 +55,18 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
-def _no_secret(value: Any) -> Any:
+def _no_secret(value: Any, *, read: str = "where it is read (HF_TOKEN for the hub)") -> Any:
     """Whatever a configuration holds is stored with the run, in run.json."""
     if isinstance(value, dict) and (secret := secret_in(value)):
         raise ValueError(
             f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
-            "environment variable where it is read (HF_TOKEN for the hub)"
+            f"environment variable {read}"
         )
     return value
 
 
 Open = Annotated[dict[str, Any], AfterValidator(_no_secret)]
+Added = Annotated[dict[str, Any], AfterValidator(partial(_no_secret, read="that its code reads"))]
 Name = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], AfterValidator(_each_once)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
@@ -404,10 +405,10 @@ class Config(Settings):
     writer: ModelConfig | None = None
     """The model that writes references and questions; by default `model`."""
     judges: Annotated[
-        dict[str, Open], BeforeValidator(partial(metrics_spec, what="judges, [synthetic],"))
+        dict[str, Added], BeforeValidator(partial(metrics_spec, what="judges, [synthetic],"))
     ] = {"synthetic": {}}
     """The judges, by name, with their settings."""
-    metrics: Annotated[dict[str, Open], BeforeValidator(metrics_spec)] = {}
+    metrics: Annotated[dict[str, Added], BeforeValidator(metrics_spec)] = {}
     """The metrics, by name, with their settings."""
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""

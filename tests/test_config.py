@@ -62,6 +62,9 @@ def test_files_that_are_none(tmp_path):
         load_config(tmp_path / "none.yaml")
     with pytest.raises(UserError, match="no run lies here"):
         load_config(tmp_path)
+    (tmp_path / "c.yaml").touch()
+    with pytest.raises(UserError, match=f"no run lies here; {tmp_path}/c.yaml may make one"):
+        load_config(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["cases.jsonl", "texts.csv", "cases.parquet"])

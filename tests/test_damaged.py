@@ -407,6 +407,9 @@ def test_check_says_what_was_found(whole, capsys):
     assert problem.endswith(": `evaljudge run CONFIG` sets it aside and does its shard again")
     shards, files = rest
     assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"
+    (bench.out / "commits/judge/00001.zip").unlink()
+    quick = command(capsys, "check", str(bench.out), "--quick")[0]
+    assert quick == "shards     3: 3 prepared, 2 judged\n"  # it reads none of them
     assert files.endswith(" proven whole, 1 damaged")
     kept = (bench.out / "run.json").read_bytes()
     (bench.out / "run.json").write_text("{}")

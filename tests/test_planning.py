@@ -144,6 +144,10 @@ def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_pa
     least, most = (f"{(n + total.generated) / 1000:,.2f}" for n in (total.floor, total.prompt))
     assert f"from {least} EUR with a perfect prefix cache to {most} EUR without any" in said
     assert "An estimate of the cost, at 3600 EUR per GPU-hour" in said
+    assert "GPU-hours with" in said
+    on_cpus = priced | {"workers": {"gpus": 0}}
+    said = planned(on_cpus, throughput=1000, engines=ScriptedEngines()).text
+    assert "worker-hours with" in said and "GPU" not in said
     assert "give --throughput TOKENS" in planned(priced, engines=ScriptedEngines()).text
     assert "cost" not in planned(config, engines=ScriptedEngines()).text
 

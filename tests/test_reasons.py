@@ -204,3 +204,17 @@ def test_a_part_is_no_copy_and_copies_add_up():
         "document d, system s1): for a near copy, scorers that compare the two say little"
     ]
     assert not list(Noticed().of_copies)
+
+
+@pytest.mark.parametrize(("others", "serious"), [(19, 1), (20, 0)])
+def test_near_copies_are_serious_where_they_are_one_in_twenty(tmp_path, others, serious):
+    texts = [" ".join(WORDS[1:]), *["other words"] * others]
+    rows = [
+        {"doc_id": f"d{at}", "source": "s", "references": [REFERENCE],
+         "candidates": [{"system": "A", "text": text}]}
+        for at, text in enumerate(texts)
+    ]  # fmt: skip
+    given = {"corpus": jsonl(tmp_path / "c.jsonl", rows), "out": str(tmp_path / "o")}
+    found = evaljudge.run({**given, "judges": {}, "metrics": ["words"]}).findings
+    place = next(at for at, text in enumerate(found.warnings) if "near copy" in text)
+    assert (place < found.serious) == bool(serious)

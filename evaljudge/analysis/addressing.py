@@ -28,6 +28,7 @@ CANDIDATES, DOCUMENTS, COPIES = "candidates", "documents", "copies"
 ADDRESSES = "looks like it addresses the judge", "look like they address the judge"
 Looks = tuple[str, str]  # what a warning says of one text, and of several
 NEAR = 0.95  # the share of the longer text's words that the other one has, too
+MANY = 0.05  # the share of near copies from which on they put a run's scores in doubt
 
 
 @dataclass(frozen=True, slots=True)

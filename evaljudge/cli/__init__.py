@@ -48,7 +48,6 @@ class _Command(PlainWords, TyperCommand):
 def app() -> typer.Typer:
     made = typer.Typer(
         cls=Commands,
-        add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["--help", "-h"]},

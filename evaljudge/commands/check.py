@@ -1,4 +1,4 @@
-"""`evaljudge check`: whether every file of a run is as it was written."""
+"""`evaljudge check`: whether every file of a run is as it was written, or how far the run is."""
 
 import json
 from collections.abc import Iterator
@@ -30,23 +30,23 @@ class Checked(Shown):
     @property
     def json(self) -> str:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
-        counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
-        rows = {**named, **counts, "damaged": self.problems}
+        rows = {**named, "shards": found.shards, "done": found.done}
+        if found.proven or self.problems:  # else nothing was read
+            rows |= {"proven": found.proven, "damaged": self.problems}
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        files, done = self.found, self.found.done
+        files, damaged = self.found, len(self.problems)
         yield from self.problems
         if self.at_work:
             yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
-        if not files.proven:  # run.json or shards.json is damaged
-            yield f"files      {len(self.problems):,} damaged; the others were not read"
+        if damaged and not files.proven:  # run.json or shards.json is damaged
+            yield f"files      {damaged:,} damaged; the others were not read"
             return
-        yield (
-            f"shards     {files.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
-            f"{done['measure']:,} measured"
-        )
-        yield f"files      {files.proven:,} proven whole, {len(self.problems):,} damaged"
+        done = ", ".join(f"{number:,} {stage}d" for stage, number in files.done.items())
+        yield f"shards     {files.shards:,}: {done}"
+        if files.proven:
+            yield f"files      {files.proven:,} proven whole, {damaged:,} damaged"
 
 
 def checked(wanted: CheckOptions) -> Checked:
@@ -55,7 +55,12 @@ def checked(wanted: CheckOptions) -> Checked:
     output, at_work = Output(out), holder(out)
     try:
         run = output.known_run()
-        found = inspect(Output(out, moved or run.get("briefs"), run["id"]), with_derived=True)
+        output = Output(out, moved or run.get("briefs"), run["id"])
+        if wanted.quick:
+            found = Inspected(shards=len(output.shards()))
+            found.done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
+            return Checked(out, at_work, found, [])
+        found = inspect(output, with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
     problems = [str(fault.error) for fault in found.faults]

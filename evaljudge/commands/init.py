@@ -156,6 +156,9 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
     warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
+    if "/" not in model and model not in (NANO, NO_MODEL) and not Path(model).exists():
+        hint = f"a model behind a URL is `{{endpoint: URL, name: {model}}}`"
+        warnings.append(f"model {model}: no such folder ({hint})")
     return Started(wanted.to, read, seen.summary, warnings)
 
 

@@ -77,8 +77,19 @@ def _rows(what: str | None) -> Iterable[Row]:
     if what in WHAT:
         return map(_judge, plugins()) if what == "judges" else map(_metric, known_metrics())
     if ":" not in what and what not in {**plugins(), **known_metrics()}:
-        raise UserError(unknown("list", what, [*WHAT, *plugins(), *known_metrics()]))
+        return _named(what)
     return [_metric(what) if what in known_metrics() else _judge(what)]
+
+
+def _named(key: str) -> list[Row]:
+    """The settings that have this name or the end of it, with those below them."""
+    known = list(settings_of(Config, set()))
+    for home, one in ((what, one) for what in ("judges", "metrics") for one in _rows(what)):
+        known += [row | {"name": f"{home}.{one['name']}.{row['name']}"} for row in one["settings"]]
+    if rows := [row for row in known if f".{key}." in f".{row['name']}."]:
+        return rows
+    ends = {row["name"].rpartition(".")[2] for row in known}
+    raise UserError(unknown("list", key, {*WHAT, *plugins(), *known_metrics(), *ends}))
 
 
 def _judge(kind: str) -> Row:

@@ -344,7 +344,7 @@ class PlanOptions(OfConfig):
     """
 
     throughput: float | None = option(
-        "The tokens that an engine processes in a second; the plan then states GPU-hours.", min=1
+        "The tokens that an engine processes in a second; the plan then states the hours.", min=1
     )
     throughput_of: str | None = option("Take the rate that an earlier run reached.", metavar="OUT")
     gpu: str | None = option("A card, such as l4: compute whether the model fits.", metavar="CARD")
@@ -408,7 +408,7 @@ WHAT = {
 class ListOptions(Declared):
     """List the judges, metrics, corpus formats, tasks, analyses or settings that there are.
 
-    Of one judge or metric, its settings and scorers are listed.
+    Of one judge or metric, its settings and scorers are listed; of a setting, what it means.
 
     Example: evaljudge list metrics
     """
@@ -418,7 +418,7 @@ class ListOptions(Declared):
         typer.Argument(
             metavar="WHAT",
             show_default=False,
-            help=f"One of {', '.join(WHAT)}; or the name of a judge or a metric.",
+            help=f"One of {', '.join(WHAT)}; or the name of a judge, a metric or a setting.",
         ),
     ] = None
 
@@ -433,6 +433,7 @@ class CheckOptions(Declared):
 
     run: Annotated[AnyPath, _RUN]
     _: KW_ONLY
+    quick: bool = option("Only say how far the run is: read no file of its shards.", False)
     briefs: AnyPath | None = BRIEFS()
 
 

@@ -12,6 +12,7 @@ from evaljudge.commands.options import PlanOptions, Shown
 from evaljudge.commands.problems import Problem, Problems, jobs_of, look_at_corpus
 from evaljudge.config import load_config
 from evaljudge.engines import Engines, ModelSource, VllmEngines
+from evaljudge.engines.internals import CPU_BUILD
 from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
 from evaljudge.records import Tokens
@@ -239,10 +240,13 @@ def _gib(size: float) -> str:
 
 def _cost(total: Tokens, job: Job, throughput: float) -> Iterator[str]:
     """The cost on one worker: with a prefix cache that serves all it can, and with none."""
-    per_engine = job.sources[-1].gpus_per_engine
-    least, most = (each / 3600 * max(1, per_engine) for each in _seconds(total, throughput))
+    gpus = job.sources[-1].gpus_per_engine
+    least, most = (each / 3600 * max(1, gpus) for each in _seconds(total, throughput))
+    workers, build = job.config.workers, job.engines.version if gpus else ""
+    on_cpu = build.startswith(CPU_BUILD) and workers.executor != "ray"
+    hours = "worker-hours" if on_cpu or 0 in (gpus, workers.gpus) else "GPU-hours"
     yield (
-        f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
+        f"At {throughput:,.0f} tokens a second: {least:,.3g} {hours} with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
     if (price := job.price).by_hour:

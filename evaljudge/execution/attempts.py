@@ -29,11 +29,12 @@ MOST_DEATHS = 10
 MOST_KILLERS = 8
 """Quarantined cases of a shard in which none ended well: then the engine is at fault."""
 MOST_LOADS = 3
-LOADING_KILLS = (
-    f"a worker died {MOST_LOADS} times before it could begin; too little memory for its model, or "
-    "a package (of a metric, say) that fails as it is imported, is the first suspect, and the "
-    "workers' own log, in the folder `logs` of Ray's session, says more"
+EARLY_DEATH = (
+    "before it could begin; too little memory for its model, or a package (of a metric, say) that "
+    "fails as it is imported, is the first suspect, and the workers' own log, in the folder `logs` "
+    "of Ray's session, says more"
 )
+LOADING_KILLS = f"a worker died {MOST_LOADS} times {EARLY_DEATH}"
 
 
 class CaseSlots:

@@ -4,6 +4,7 @@ rule(selected) ->  ["synthetic.ordinal on fluency: at least 3.5, in the top 10% 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -12,7 +13,7 @@ from evaljudge.analyses.agreement import INTERVALS, levels, nothing
 from evaljudge.analysis.findings import Coverage, Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.sections import Cell, Place, Placed, Section, Table, figures
+from evaljudge.sections import Cell, Named, Place, Placed, Section, Table, figures
 from evaljudge.sections.figures import bracketed, correlation, count, percent, short
 from evaljudge.text import LONG, columns, fitted, markdown
 
@@ -156,7 +157,7 @@ def agreement_markdown(findings: Findings) -> str:
         "\n".join(f"- {name}: {markdown(value)}" for name, value in facts(findings).items()),
         "## Coverage",
         f"**{floor_line(findings)}.**",
-        *([_coverage(findings)] if findings.coverage else []),
+        *([table_markdown(coverage(findings))] if findings.coverage else []),
     ]
     if findings.warnings:
         listed = (f"- {markdown(warning, LONG)}" for warning in findings.warnings)
@@ -170,19 +171,14 @@ def agreement_markdown(findings: Findings) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _coverage(findings: Findings) -> str:
-    columns: figures.Columns = {
-        "scorer": lambda row: markdown(row.scorer),
-        "axis": lambda row: markdown(row.axis),
-        "scored": "scored",
-        "unscored": "unscored",
+def coverage(findings: Findings) -> Table:
+    names = ("scorer", "axis", "scored", "unscored")
+    columns: figures.Columns = {name: name for name in names} | {
         "share": lambda row: figures.ratio(row.scored, row.expected),
-        "reasons": lambda row: "; ".join(
-            f"{markdown(why)} × {count(n)}" for why, n in reasons(row)
-        ),
+        "reasons": lambda row: [Named(f"{why} × {count(n)}") for why, n in reasons(row)] or "",
     }
-    table = figures.tabled("", findings.coverage, 2, columns)
-    return _table(table.heads, [list(map(str, row)) for row in table.rows], "llrrrl")
+    table = figures.tabled("Scored candidates", findings.coverage, 2, columns)
+    return replace(table, sides="llrrrl")
 
 
 def _agreement(findings: Findings) -> Iterator[str]:

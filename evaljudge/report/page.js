@@ -463,6 +463,7 @@ function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   for (const [name, id] of Object.entries(CONTROLS)) {
     if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
   }
+  if ($("matrix").open) given.set("matrix", "open");
   if (threshold.isSet) {
     given.set("cut", $("threshold-at").value);
     given.set("of", nameOf(threshold.spread));
@@ -470,6 +471,8 @@ function address(part = isAt("thresholds") ? "thresholds" : "texts") {
   }
   return String(given) ? `#${part}?${given}` : `#${part}`;
 }
+
+const keepAddress = (part) => { if (opened() === null) history.replaceState(null, "", address(part)); };
 
 // The controls as an address has them; what the run does not have is said above the list.
 function setControls(given) {
@@ -489,6 +492,9 @@ function setControls(given) {
     $(id).value = list.defaults[name];
     unknown.push(`There is no ${CALLED[name] || name} '${wanted}'${OF_THE_RUN.includes(name) ? ` ${where}` : ""}.`);
   }
+  $("matrix").open = given.has("matrix");
+  const known = [...Object.keys(CONTROLS), "scorer", "axis", "matrix", "cut", "of", "cut-axis", "cut-good"];
+  unknown.push(...[...given.keys()].filter((name) => !known.includes(name)).map((name) => `The list has no filter '${name}'.`));
   if (given.has("cut") || $("sort").value === "threshold") setThreshold(given);
   $("unknown").textContent = harmless(unknown.join(" "));
   $("unknown").hidden = !unknown.length;
@@ -539,7 +545,7 @@ async function changed(event) {
   }
   if (event?.target.id === "by-scorer") $("by-low").value = $("by-high").value = "";  // of another scale
   $("unknown").hidden = true;
-  if (opened() === null) history.replaceState(null, "", address("texts"));
+  keepAddress("texts");
   await refresh();
 }
 
@@ -775,7 +781,7 @@ const threshold = {
   borderline: later(100, async () => {
     const { value, spread } = threshold;
     if ($("sort").value === "threshold") followThreshold();
-    if (threshold.isMoved && opened() === null) history.replaceState(null, "", address($("sort").value === "threshold" ? "texts" : "thresholds"));
+    if (threshold.isMoved) keepAddress($("sort").value === "threshold" ? "texts" : "thresholds");
     threshold.isMoved = false;
     if ($("sort").value === "threshold") refresh();
     const at = data.scorers.findIndex((scale) => scale.scorer === spread.scorer && scale.axis === spread.axis);
@@ -832,7 +838,7 @@ async function beginTexts() {
   foldFilters();
   narrow.addEventListener("change", foldFilters);
   $("clear").addEventListener("click", clearFilters);
-  $("matrix").addEventListener("toggle", drawMatrix);
+  $("matrix").addEventListener("toggle", () => { drawMatrix(); keepAddress(); });
   beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;
@@ -871,7 +877,7 @@ async function beginTexts() {
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
-  if (isOfList) $(isAt("texts") ? "texts" : "thresholds").scrollIntoView();
+  if (isOfList) $(isAt("thresholds") ? "thresholds" : $("matrix").open ? "matrix" : "texts").scrollIntoView();
   beginComparison();
   if (data.spreads.length) threshold.move();
 }

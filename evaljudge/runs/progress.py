@@ -11,6 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from evaljudge.execution.attempts import EARLY_DEATH
 from evaljudge.execution.protocol import Event
 from evaljudge.runs.json_lines import json_is_wanted, json_line, say
 from evaljudge.runs.watching import A_MINUTE, LOADING, ProgressTally, Todo, Watcher, as_clock
@@ -108,7 +109,7 @@ class JsonLog(Log):
 
     def worker_died(self, event: Event) -> None:
         died = {"stage": event.stage, "shard": event.shard, "in_hand": event.n}
-        self._say_fields("warning", "worker_died", **died)
+        self._say_fields("warning", "worker_died", **died if event.n else {"why": EARLY_DEATH})
 
     def _progress(self) -> None:
         if self._tally is None or self._now is not self._tally:

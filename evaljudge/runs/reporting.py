@@ -10,6 +10,7 @@ import evaljudge
 from evaljudge.agreement.rated import unmatched
 from evaljudge.analyses import Rank, RunFrame, in_order, rows_of, warned_of
 from evaljudge.analysis import selection
+from evaljudge.analysis.addressing import COPIES, MANY
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.cascade import FILE
 from evaljudge.analysis.combining import weigh_shards
@@ -141,11 +142,13 @@ def findings_of(
     of_judges = [*job.model_cautions, *accounts.warnings]
     of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
+    copies = list(tables.noticed.of_copies)
+    are_many = tables.noticed.seen[COPIES] >= MANY * tables.candidates
     warned = {
         Rank.MISSING: first,
         Rank.RATINGS: [*of_ratings, *corpus_notes(output)],
         Rank.JUDGES: of_judges,
-        Rank.COPIES: list(tables.noticed.of_copies),
+        Rank.COPIES: copies * are_many,
         Rank.SELECTIONS: [
             *selection.undecided(selected),
             *of_weights,
@@ -153,7 +156,7 @@ def findings_of(
             *selection.unmet(job.config.select, people, aims),
             *selection.odd_thresholds(job.config.select, tables.columns, tops),
         ],
-        Rank.COST: list(accounts.cost_warnings),
+        Rank.COST: [*accounts.cost_warnings, *copies * (not are_many)],
     }
     kept, bound = tables.as_kept(), output.run() or {}
     headlines = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from evaljudge.analysis.costs import NO_PRICE, Accounts, Price
+from evaljudge.execution.attempts import EARLY_DEATH
 from evaljudge.execution.protocol import Event
 from evaljudge.storage import Stage
 from evaljudge.text import counted
@@ -45,7 +46,8 @@ class Watcher:
 
     def worker_died(self, event: Event) -> None:
         hand = f"{counted(event.n, 'shard', 'shards')} in hand (the first is {event.shard})"
-        self.warning(f"a worker died at {event.stage}, with {hand}: others will do them")
+        during = f"at {event.stage}, with {hand}: others will do them"
+        self.warning(f"a worker died {during if event.n else EARLY_DEATH}")
 
     def starting(self, todo: Todo) -> None: ...
 

@@ -152,7 +152,7 @@ class RunFiles:
         return self.place.kind(SHARDS) != "NotFound"
 
     def known_run(self) -> dict[str, Any]:
-        """Refused where no run lies here, with a run that this is a part of, or one below it."""
+        """Refused where no run lies here, with a run above it, or one or a configuration below."""
         if (stored := self.run()) is not None:
             return stored
         if self.has_listing:
@@ -162,6 +162,9 @@ class RunFiles:
         near = near or next(filter(_has_run, map(self.place.at, self.place.folders(""))), None)
         if near:
             raise UserError(f"{self.uri}: no run lies here; {near} is one")
+        for name in self.place.names(""):
+            if name.endswith((".yaml", ".yml")):
+                raise UserError(f"{self.uri}: no run lies here; {self.place.at(name)} may make one")
         raise absent(self.uri, "no run lies here")
 
     def prove(self, name: str, seal: str = "") -> dict[str, Any]:

@@ -44,6 +44,7 @@ Given = AnyPath | Mapping[str, Any]
 Entry = Any  # the name of a judge, or its settings
 JudgesSpec = dict[str, dict[str, Any]]  # settings by name, as `judges` has them in a configuration
 METHODS, READINGS = "Methods", "Other readings of the same verdicts"
+ABOUT = "How alike a method and the ratings order a document's texts: compare averages first."
 ABOUT_READINGS = (
     "Other aggregations of what the methods above had asked: nothing was asked for them. "
     "The best and the second are those of this table."
@@ -119,7 +120,7 @@ def run_study(
         columns.add_costs(outcome.findings["costs"], study_run.methods)
     sections, results = list[Section](), dict[str, Any]()
     for title, (names, about) in {
-        METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
+        METHODS: (columns.methods, (ABOUT, *[ABOUT_TWO_TEXTS] * columns.has_mostly_two_texts)),
         READINGS: (columns.readings, (ABOUT_READINGS,)),
         PACKS: (columns.of_packs, (ABOUT_PACKS,)),
     }.items():

@@ -274,6 +274,14 @@ def test_the_version_is_printed(capsys):
 # the help
 
 
+def test_a_shell_can_complete_commands_and_options():
+    asked = {"_EVALJUDGE_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+    words = os.environ | asked | {"COMP_WORDS": "evaljudge plan --throughput"}
+    done = subprocess.run([sys.executable, "-c", "from evaljudge.__main__ import main; main()"],
+                          env=words, capture_output=True, text=True)  # fmt: skip
+    assert done.stdout.split() == ["--throughput", "--throughput-of"]
+
+
 def test_help_is_also_a_command(capsys):
     assert command(capsys, "judges")[0] == command(capsys, "list", "judges")[0]
     one = command(capsys, "list", "synthetic")[0]

@@ -64,7 +64,7 @@ def nested() -> list[dict[str, Any]]:
 
 
 def made(corpus: str, ask: Ask | None = None, **given: Any) -> Started:
-    usual = {"task": "summary", "model": "m", "judges": ["direct"], "to": Path("config.yaml"),
+    usual = {"task": "summary", "model": "my/m", "judges": ["direct"], "to": Path("config.yaml"),
              "out": "runs/first"}  # fmt: skip
     return init(InitOptions(corpus=corpus, **(usual | given)), ask)
 
@@ -584,6 +584,18 @@ def test_ratings_on_no_axis_of_the_task_are_said():
         "judges": [],
     }
     assert not made(file, force=True, **given).warnings
+
+
+def test_a_model_that_only_an_endpoint_can_serve_is_told_now():
+    rows = [row | {"coherence": 3} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
+    file = write("jsonl", rows)
+    usual = {"column": ["n="], "force": True}
+    behind = " (a model behind a URL is `{endpoint: URL, name: gpt-4o}`)"
+    said = made(file, **usual, model="gpt-4o").warnings
+    assert f"model gpt-4o: no such folder{behind}" in said
+    Path("judge").mkdir()
+    for model in ("judge", "nano", "https://here/v1"):
+        assert len(made(file, **usual, model=model).warnings) == len(said) - 1
 
 
 def test_text_and_summary_are_both_named():

@@ -74,13 +74,29 @@ def test_a_judge_and_a_metric_have_their_settings_and_scorers():
     assert without == {"words", "compression"}
 
 
+@pytest.mark.parametrize(
+    ("key", "names"),
+    {
+        "corpus.columns": {"corpus.columns"},
+        "most.asks": {"most.asks"},
+        "swap": {"judges.pairs.swap", "judges.synthetic.swap"},
+        "mover.idf": {"metrics.mover.idf"},
+    }.items(),
+)
+def test_a_key_is_asked_by_its_name_or_the_end_of_it(key, names, capsys):
+    lines = command(capsys, "settings", key)[0].splitlines()
+    assert {line.split()[0] for line in lines} == names
+    assert all(line.partition("  ")[2] for line in lines)
+
+
 def test_forms_and_mistakes(capsys):
     said = json.loads(command(capsys, "list", "metrics", "--json")[0])
     listed = {one["name"]: one for one in said}
     assert listed.keys() == known_metrics().keys()
     assert "an encoder (`model`)" in listed["mover"]["needs"]
-    said = command(capsys, "list", "metric", code=2)[1]
-    assert said == "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
+    for wrong, near in ("metric", "metrics"), ("swpa", "swap"):
+        said = command(capsys, "list", wrong, code=2)[1]
+        assert said == f"evaljudge: unknown list {wrong!r}: did you mean {near!r}?\n"
     shown = command(capsys, "agree", "--help")[0]
     assert [name for name in known_formats() if name not in shown] == []
 

@@ -228,8 +228,9 @@ def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(at, value):
 def test_secrets_of_a_judge_or_metric_of_ones_own_are_refused(kind: str) -> None:
     spec = {"corpus": "c.jsonl", "out": "o", "model": "m"}
     said = f"{kind}.token: api_key is a secret, and would be stored in run.json"
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=said) as refused:
         load_config(spec | {kind: {"token": {"judge": "mine:Mine", "api_key": "x"}}})
+    assert str(refused.value).endswith("set an environment variable that its code reads")
     load_config(spec | {kind: {"token": {"judge": "mine:Mine", "max_tokens": 9}}})
 
 

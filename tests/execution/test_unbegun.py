@@ -52,7 +52,9 @@ def test_given_up_with_what_to_look_at(tmp_path, local_ray, capfd, deadly):
     told = "died 3 times before it could begin.* in the folder `logs`"
     with pytest.MonkeyPatch.context() as here, pytest.raises(UserError, match=told):
         evaljudge.run(config, engines=deadly(here))
-    assert "Traceback" not in capfd.readouterr().err
+    told = capfd.readouterr().err
+    assert "warning: a worker died before it could begin; too little memory" in told
+    assert "Traceback" not in told
     config["out"] = str(tmp_path / "well")
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage > 0
 
@@ -80,6 +82,8 @@ def test_deaths_are_counted_by_actor_and_only_on_nodes_that_are_up(monkeypatch):
             await board.begins("a", f"w{n}", at) for n, at in enumerate(["n", "gone", "n", "n"])
         ]
         assert deaths == [0, 1, 1, 2]
+        _, _, events, *_ = await board.told(frozenset({"n"}), frozenset(), False)
+        assert events == [("died",)] * 2  # w0 and w2: the machine of w1 is gone
         assert await board.begins("another", "w", "n") == 0
         await board.has_begun("a")
         assert await board.begins("a", "w4", "n") == 0

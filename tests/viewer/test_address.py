@@ -85,6 +85,7 @@ def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(outcome, brow
             ("scorer=geval&axis=x", "There is no axis 'x' of geval in this run."),
             ("status=x&from=y", "There is no score 'y'. There is no status 'x' in this run."),
             ("selected=yes:x", "There is no selection 'yes:x' in this run."),
+            ("sistem=x", "The list has no filter 'sistem'."),
         ):
             page.evaluate("hash => { location.hash = hash }", f"#texts?{asked}")
             page.wait_for_function(

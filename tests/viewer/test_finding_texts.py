@@ -49,6 +49,9 @@ def test_a_matrix_has_the_oddest_documents_first(link, browser):
         assert max(shades) >= 5
         assert violations(page, "#matrix") == []
         choose(page, "#by-system", "B")
+        page.reload()
+        settle(page)
+        assert page.url.endswith("#texts?scorer=geval&axis=fluency&system=B&matrix=open")
         assert page.locator("#matrix thead th").all_text_contents() == ["document", "B"]
         cell = page.locator("#matrix tbody a").first
         shown = cell.text_content()

@@ -169,7 +169,10 @@ class Board:
         before = self._actors.get(actor)
         if before != worker:  # else this call was sent twice
             if before:
-                self._bury(before, is_suspect=self._nodes.get(before) in up)
+                is_suspect = self._nodes.get(before) in up
+                if is_suspect and self._beginnings[actor]:
+                    self._events["died", before] = ("died",)  # before it had begun
+                self._bury(before, is_suspect=is_suspect)
             self._actors[actor], self._nodes[worker] = worker, node
             self._beginnings[actor].append(node)
         return sum(earlier in up for earlier in self._beginnings[actor][:-1])
