@@ -30,6 +30,7 @@ from evaljudge.execution.ray.session import import_ray, ray_session
 from evaljudge.execution.ray.worker import Ending, Measurer, Worker
 from evaljudge.execution.shards import shards_at_once
 from evaljudge.storage import Shard, expect_answers
+from evaljudge.text import LONG, one_line
 
 
 class RayExecutor(Executor):
@@ -196,10 +197,9 @@ def _turns(
                 f"{who} cannot be made: {lacking[0]}: a judge's module must be on every node, see "
                 "docs/cluster.md, 'A judge of your own'"
             ) from None
-        raise GivenUp(
-            f"{who} were lost ({type(error).__name__}), and Ray could start no others (its logs "
-            "say more)"
-        ) from error
+        said = [line for line in str(error).splitlines()[1:] if not line.startswith("\t")]
+        why = one_line(" ".join(said), LONG) or type(error).__name__
+        raise GivenUp(f"{who} were lost, and Ray could start no others ({why})") from error
 
 
 def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> None:
