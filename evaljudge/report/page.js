@@ -72,7 +72,7 @@ const folded = () => document.querySelectorAll(FOLDED);
 // Before the browser scrolls there: what is below the place must have its height.
 function unfold(hash) {
   const target = hash.length > 1 && !hash.includes("?") && $(hash.slice(1));
-  const within = target && (target.closest("details") || target.querySelector(FOLDED));
+  const within = target && (target.closest("details") || target.querySelector(`${FOLDED}:not(#matrix)`));
   if (!within) return;
   within.open = true;
   target.scrollIntoView();
@@ -387,7 +387,7 @@ const MOST_DOCUMENTS = 30;
 
 function drawMatrix() {
   $("matrix").hidden = Boolean(elsewhere()); // of some texts the means would say little
-  if ($("matrix").hidden || !$("matrix").open) return;
+  if ($("matrix").hidden || !$("matrix").open || !list.scores) return;  // it is drawn once they are there
   const wanted = new Set(list.order);
   const scored = [...list.names.keys()].filter((row) => !Number.isNaN(list.scores[row]));
   const byDocument = Map.groupBy(scored, (row) => list.names[row]);
