@@ -877,7 +877,7 @@ async function beginTexts() {
   if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
-  if (isOfList) $(isAt("thresholds") ? "thresholds" : $("matrix").open ? "matrix" : "texts").scrollIntoView();
+  if (isOfList) $(isAt("thresholds") ? "thresholds" : $("matrix").open && !$("matrix").hidden ? "matrix" : "texts").scrollIntoView();
   beginComparison();
   if (data.spreads.length) threshold.move();
 }
