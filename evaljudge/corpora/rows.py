@@ -59,7 +59,9 @@ OF_RATER = LEFT_OUT = "\x1f"
 """What stands between that name and the place of a rater, where there is a column for each; alone,
 the name of a column that is not to be read."""
 _SCALED = re.compile(r"(?P<number>\d+([.,]\d+)?) *(/|out of|of) *(?P<highest>\d+)", re.IGNORECASE)
-_CALLED = re.compile(r"(?P<number>\d+) *[-–:(.=)] *[^\W\d_][^\d]*")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"  # 3-May is Excel's 3-5
+_CALLED = re.compile(rf"(?P<number>\d+) *[-–:(.=)] *(?!({_MONTHS})\b)[^\W\d_]\D*", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _OF_LABEL_STUDIO = re.compile(r'\[\{"rating": *(?P<number>\d+)\}\]')
 _STARS = re.compile("([★⭐]\ufe0f?)+☆*")
 
@@ -253,6 +255,8 @@ def _number(axis: str, value: Any) -> float:
     """Absent is always the object `math.nan`, so that lists with it compare as equal."""
     if is_absent(value):
         return nan
+    if isinstance(value, str) and _NUMBER.fullmatch(text := plain(value)[0]):
+        value = float(text)
     if not is_number(value):
         got = shown(value) if isinstance(value, str) else kind(value)
         raise ValueError(

@@ -777,6 +777,11 @@ def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
     for n, form in enumerate(forms.values()):
         rows = [row | {"human_fluency": form.format(2)} for row in as_rows(THEIRS)]
         assert "fluency 6" in made(write("csv", rows), force=n > 0).summary, form
+        made(write("jsonl", rows), force=True)
+        with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+            assert {text.ratings["fluency"] for case in corpus for text in case.candidates} == {2}
+    dates = [row | {"human_fluency": "3-May"} for row in as_rows(THEIRS)]
+    assert "rated nothing" in made(write("csv", dates), force=True).summary
     stars = [row | {"human_fluency": "★★★☆"} for row in as_rows(THEIRS)]
     assert "fluency 6" in made(write("csv", stars), force=True).summary
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:

@@ -48,7 +48,7 @@ BAD = [
       for name in ("references", "context") for wrong in (3, {}, ["r", 3])),
     *((flat(ratings=wrong), "ratings: must be an object, not ") for wrong in ([], "{")),
     *((flat(ratings={"x": wrong}), "ratings: 'x' must be a number such as 4.5, [4, 5] or {")
-      for wrong in ("4/5", "4,5", "no", True, "4", [4, True], [4, None, "4"], [[4]])),
+      for wrong in ("4/0/5", "4,5", "no", True, "four", [4, True], [4, None, "x"], [[4]])),
 ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ GOOD = "g,s,A,t,,\n"
     [
         (b'd,"s\n",A,t,,good\n', "ratings.x: 'good' is no number"),
         (b"d,s,A,t,good,\n", "ratings: must be an object, not str"),
-        (b'd,s,A,t,"{""x"": ""4""}",\n', "ratings: 'x' must be a number"),
+        (b'd,s,A,t,"{""x"": ""x4""}",\n', "ratings: 'x' must be a number"),
         (b",s,A,t,,\n", "doc_id: is empty"),
         (b"d,s,,t,,\n", "system: is empty"),
         (b"d,s\n", "2 cells under a header of 6"),
@@ -92,7 +92,7 @@ GOOD = "g,s,A,t,,\n"
         (b"d,s\xff,A,t,,\n", "not UTF-8"),
         *(
             (f"d,s,A,t,,{cell}\n".encode(), "ratings: 'x' must be a number")
-            for cell in ('"[""4""]"', "[[4]]")
+            for cell in ('"[""x4""]"', "[[4]]")
         ),
         *(
             (f'd,s,A,t,,"{cell}"\n'.encode(), f"ratings.x: '{cell}' is no number")
