@@ -171,9 +171,11 @@ def _of_sources(
         return columns, seen
     others = {name: to for name, to in columns.items() if to != "doc_id"}
     try:
-        return others, _Seen(path, others)
-    except UserError:  # a source's text by one system is there twice
+        joined = _Seen(path, others)
+    except UserError:
         return columns, seen
+    is_whole = joined.bad_rows <= seen.bad_rows  # else a system has two texts of one source
+    return (others, joined) if is_whole else (columns, seen)
 
 
 def _columns(

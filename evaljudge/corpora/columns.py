@@ -41,6 +41,7 @@ AXIS = f"{DOTTED}AXIS"
 MOST = 100
 """The most names that are kept, and the largest number that may be a rating."""
 MOST_NAMED = 10
+LONGEST_NAME = 30  # of a newspaper
 FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
@@ -380,7 +381,8 @@ class Unread:
         """Where `source` names a newspaper, what probably is the source."""
         texts = [name for name in self._ratings if field_called(name) == "source"]
         longest = max(texts, key=self._longest.__getitem__, default="")
-        is_name = "source" in self.known and 10 * self._longest["source"] < self._longest[longest]
+        length = self._longest["source"]
+        is_name = "source" in self.known and length <= LONGEST_NAME < self._longest[longest] / 2
         return {longest: "source", "source": ""} if is_name else {}
 
     def lacks_texts(self, given: Mapping[str, str]) -> bool:

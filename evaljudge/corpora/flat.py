@@ -27,7 +27,7 @@ def flat(path: str) -> CorpusFile | None:
         try:
             whole = json.loads(content)
         except ValueError:
-            whole = [json.loads(line) for line in content.splitlines() if line.strip()]
+            whole = [json.loads(line) for line in content.split("\n") if line.strip()]
     except (OSError, ValueError, RecursionError):
         return None
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
@@ -42,19 +42,20 @@ def flat(path: str) -> CorpusFile | None:
 
 
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    fields, texts = dict[str, Any](), list[Mapping[str, Any]]()
-    conversations = [name for name, value in _leaves(item) if _are(value, "role", "content")]
-    texts_of_two = conversations if len(conversations) > 1 else []
-    for name, value in _leaves(item):
-        if _are(value, "role", "content") and name not in texts_of_two:
-            fields |= _turns(name, value)
-        elif _are(value) and any("text" in (key, field_called(key)) for key in value[0]):
-            texts = value
-        else:
-            fields[name] = value
-    for text in texts or [{}]:
+    fields = dict(_leaves(item))
+    talks = [name for name, value in fields.items() if _are(value, "role", "content")]
+    lists = [
+        n for n, value in fields.items() if n not in talks and _are(value) and _has_text(value)
+    ]
+    if len(talks) == 1:
+        fields |= _turns(talks[0], fields[talks[0]])
+    for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
         inner = dict(_leaves(text))
         yield {**{n: v for n, v in fields.items() if n not in inner}, **inner}
+
+
+def _has_text(each: list[Mapping[str, Any]]) -> bool:
+    return any("text" in (key, field_called(key)) for key in each[0])
 
 
 def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

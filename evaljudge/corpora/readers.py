@@ -123,12 +123,12 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     separator, records = csv_records(lines, name)
     header, marks = list[str](), dict[str, str]()
-    for place, cells in records:
+    for number, (place, cells) in enumerate(records):
         if isinstance(cells, str) or (not header and SURROGATE.search("".join(cells))):
             if not header:
                 raise UserError(f"{place}: its header is not CSV in UTF-8: {SAVE_SO}")
             yield BadRow(place, str(cells))
-        elif header and any(cell.startswith('{"ImportId":') for cell in cells):
+        elif number in (1, 2) and any(cell.startswith('{"ImportId":') for cell in cells):
             raise UserError(f"{place}: Qualtrics has two more lines below the header: delete them")
         elif header:
             yield row_of(place, _csv_fields, header, cells, separator, marks, columns)

@@ -760,6 +760,14 @@ def test_nested_json_is_made_flat(shape):
     assert read == {*expected}
 
 
+def test_a_system_may_have_two_texts_of_one_source():
+    rows = [row | {"id": n} for n, row in enumerate(as_rows(THEIRS))]
+    again = {**rows[0], "id": 9, "summary": "Another of its texts."}
+    started = made(write("csv", [*rows, again]))
+    assert started.summary.startswith("7 documents with 7 texts")
+    assert "`doc_id` should name the source" in started.warnings[0]
+
+
 def test_summevals_own_file_is_named():
     rows = [row | {"expert_annotations": [], "turker_annotations": []} for row in as_rows(THEIRS)]
     with pytest.raises(UserError, match="format: summeval"):
