@@ -109,6 +109,14 @@ def command(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> t
     return said.out, said.err
 
 
+def refusal(work: Callable[..., object], *given: Any, **named: Any) -> str:
+    """What is said of a user's mistake, in one line."""
+    with pytest.raises(UserError) as refused:
+        work(*given, **named)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
 def shown(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> str:
     if out:
         made.write(out)

@@ -11,6 +11,7 @@ from evaljudge.corpora import CorpusSource
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs.job import make_job
+from tests.build import refusal
 
 LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
 
@@ -90,9 +91,7 @@ def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path):
         {"corpus": "c", "out": str(tmp_path), "model": "m", "axes": ["coherance"],
          "judges": {"synthetic": {"levls": 3}, "geva": {}}, "metrics": {"rogue1": {}}}
     )  # fmt: skip
-    with pytest.raises(UserError) as refused:
-        make_job(config, ScriptedEngines())
-    said = str(refused.value)
+    said = refusal(make_job, config, ScriptedEngines())
     assert said.startswith("4 mistakes: axes: unknown axis 'coherance': did you mean 'coherence'?;")
     for mistake in ("unknown key 'levls'", "unknown judge 'geva'", "'rogue1'"):
         assert mistake in said

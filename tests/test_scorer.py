@@ -26,7 +26,7 @@ from evaljudge.model.asks import Prompt
 from evaljudge.runs import job, scorer
 from tests.build import Counted as Engines
 from tests.build import numbered as texts
-from tests.build import stored
+from tests.build import refusal, stored
 
 SYNTHETIC = {"synthetic": {"levels": 2, "checks": {"neighbours": 0, "exchanged": 0}}}
 PAGE = Path(__file__).parents[1] / "docs/python.md"
@@ -120,11 +120,9 @@ def test_cases_that_are_no_rows(cases, said):
 def test_what_is_said_to_do_can_be_done_in_python():
     frame = pd.DataFrame([{"article": "It rained.", "summary": "Rain."}])
     scorer: Any = evaljudge.Scorer(judges=[], metrics=["words"])
-    with pytest.raises(UserError) as refused:
-        scorer.score(frame)
     columns = {"article": "source", "summary": "text"}
     advised = f"give `{{'path': …, 'columns': {columns}}}` in place of the rows"
-    assert str(refused.value).endswith(advised)
+    assert refusal(scorer.score, frame).endswith(advised)
     assert scorer.score({"path": frame, "columns": columns}).coverage == 1
     rows = [{"id": 1, "source": "s", "text": "t", "by": "A"}]
     made = scorer.score({"path": rows, "columns": {"by": "system"}})

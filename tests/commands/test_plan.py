@@ -13,9 +13,8 @@ import evaljudge
 from evaljudge.commands.plan import Planned, planned
 from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
-from tests.build import command
+from tests.build import command, refusal
 
 ROWS = [
     {"doc_id": f"d{n}", "source": f"source {n}", "references": ["a text"],
@@ -123,9 +122,7 @@ def test_a_run_refuses_with_the_same_words():
         {"out": "cases.jsonl"},
     ):
         ((_, words),) = said(checked(**changes), "error")
-        with pytest.raises(UserError) as refused:
-            evaljudge.run("c.yaml", engines=ScriptedEngines())
-        assert str(refused.value) == words
+        assert refusal(evaljudge.run, "c.yaml", engines=ScriptedEngines()) == words
 
 
 def test_all_errors_are_shown_at_once():

@@ -16,6 +16,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.engines.token_counter import text_around
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
+from tests.build import refusal
 
 JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "extract", "pairs",
           "checklist"]  # fmt: skip
@@ -157,6 +158,4 @@ def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded():
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(config, options, words):
-    with pytest.raises(UserError) as refused:
-        said(config, **options)
-    assert words in str(refused.value)
+    assert words in refusal(said, config, **options)

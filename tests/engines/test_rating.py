@@ -13,11 +13,10 @@ from safetensors.numpy import load_file, save_file
 
 import evaljudge
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating
 from evaljudge.reasons import by_kind
 from evaljudge.runs.job import make_job
-from tests.build import config, document, jsonl
+from tests.build import config, document, jsonl, refusal
 from tests.engines.conftest import SMALL
 from tests.metrics.tiny_models import bert, with_marks
 
@@ -169,9 +168,7 @@ def refused(tiny, tmp_path):
             told(tmp_path / "model", **named(*labels))
         told(tmp_path / "model", **more.pop("told", {}))
         given = config(tmp_path, model=str(tmp_path / "model"), judges=judges, **more)
-        with pytest.raises(UserError) as error:
-            make_job(evaljudge.config.load_config(given))
-        return str(error.value).replace(f"{tmp_path}/", "")
+        return refusal(make_job, evaljudge.config.load_config(given)).replace(f"{tmp_path}/", "")
 
     return ask
 
