@@ -20,7 +20,6 @@ def test_what_is_needed_and_what_is_accepted():
     config = load_config(LEAST)
     assert config.task == "summary"
     assert config.judges == {"synthetic": {}}
-    assert config.model
     assert config.model.as_source().source == "m"
     assert (config.workers.min, config.workers.max, config.coverage_floor) == (1, 1, 0.95)
     rule = {"scorer": "s.calibrated", "axis": "a", "precision": 0.9, "good": 0, "at_most": 5}
@@ -33,7 +32,6 @@ def test_what_is_needed_and_what_is_accepted():
     config = load_config({"corpus": [Path("a.jsonl"), "b"], "out": Path("o"), "metrics": ["words"],
                           "model": {"source": Path("m")}}, "seed=1")  # fmt: skip
     assert config.corpus.path == ["a.jsonl", "b"]
-    assert config.model is not None
     assert (config.out, config.model.source, config.seed) == ("o", "m", 1)
     assert (
         load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None

@@ -103,7 +103,6 @@ def test_configurations_that_are_odd(tmp_path):
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
     )
-    assert config.model
     assert config.model.chat == {"date_string": "2024-07-26"}
     with pytest.raises(UserError, match="nested too deep"):
         load_config({}, [f"{'a.' * 2000}b=1"])

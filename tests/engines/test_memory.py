@@ -26,9 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def of(name: str, engine: dict[str, Any] | None = None, **changes: Any) -> Footprint:
-    found = footprint_of(MODELS[name] | changes, engine or {})
-    assert found is not None
-    return found
+    return footprint_of(MODELS[name] | changes, engine or {})
 
 
 @pytest.mark.parametrize(
@@ -173,7 +171,6 @@ def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(tiny, t
         folder = tmp_path
     engine = {"dtype": "float32", "load_format": "dummy", "max_num_batched_tokens": 1024}
     model = footprint(ModelSource(str(folder), engine=engine))
-    assert model is not None
     needed = model.cache(tokens, 32, in_flight=1024) + model.null_block(32)
 
     def opened_with(size: int, longest: int = 0, **more: Any) -> int:

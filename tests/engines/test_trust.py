@@ -137,7 +137,6 @@ def test_the_key_in_a_configuration():
     base = {"corpus": "c", "out": "o"}
     allow = ["remote-code", "pickle", "pickle"]
     config = load_config(base | {"model": {"source": "m", "allow": allow}})
-    assert config.model
     assert config.model.as_source().allow == ("pickle", "remote-code")
     for model, said in (
         ({"source": "m", "allow": ["pickles"]}, "model.allow.0: should be 'pickle' or"),
@@ -223,7 +222,7 @@ def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(at, value):
 
 
 @pytest.mark.parametrize("kind", ["judges", "metrics"])
-def test_secrets_of_a_judge_or_metric_of_ones_own_are_refused(kind: str) -> None:
+def test_secrets_of_a_judge_or_metric_of_ones_own_are_refused(kind):
     spec = {"corpus": "c.jsonl", "out": "o", "model": "m"}
     said = f"{kind}.token: api_key is a secret, and would be stored in run.json"
     with pytest.raises(UserError, match=said):

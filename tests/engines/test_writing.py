@@ -106,7 +106,6 @@ def test_a_prompt_longer_than_the_context_fails_in_words(engine):
         model.weigh(asked, ["rain", "rain"]),
     ]
     for failed, fine in map(asyncio.run, asks):
-        assert isinstance(failed, Failed)
         assert "leaves no room" in failed.reason
         assert "context of 8192" in failed.reason
         assert not isinstance(fine, Failed)

@@ -295,7 +295,6 @@ def large():
 
 def test_the_large_models_engine_spans_the_gpus_of_one_machine(cluster, large):
     """As Ray asks for it: an actor with four GPUs on a node. Smaller machines are refused."""
-    assert large.model is not None
     engine = large.model.as_source().gpus_per_engine
     assert engine == large.workers.gpus == 4
     assert cluster["available_node_types"]["four_gpus"]["max_workers"] == 0  # until it is changed
@@ -315,7 +314,6 @@ def test_the_large_models_plan_counts_all_gpus_of_an_engine(tmp_path):
     def hours(*changes: str) -> float:
         said = planned_text(given, [*here, *changes], throughput=1, engines=ScriptedEngines())
         found = re.search(r"([\d.]+) GPU-hours", said)
-        assert found
         return float(found[1])
 
     assert hours() == pytest.approx(4 * hours("model.engine={}"), rel=0.01)

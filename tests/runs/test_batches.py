@@ -137,9 +137,7 @@ def test_a_run_is_asked_by_files_alone_or_not_at_all(bench, capsys):
 
 @pytest.mark.engine
 @pytest.mark.long
-def test_vllms_run_batch_has_the_probabilities_of_the_engine_here(
-    bench: build.Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vllms_run_batch_has_the_probabilities_of_the_engine_here(bench, capsys):
     bench.corpus([row | {"candidates": row["candidates"][:2]} for row in make_cases(6, seed=7)])
     here, there = bench.folder / "here", bench.folder / "there"
     asked = {"judges": {"pairs": {}}, "prompts": "nano"}

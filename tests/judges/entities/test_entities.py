@@ -278,7 +278,7 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught():
     assert values(found)["completeness", "*"] == 1.0
 
 
-def test_a_single_unknown_heading_is_an_opening_and_no_section() -> None:
+def test_a_single_unknown_heading_is_an_opening_and_no_section():
     headings = set[str]()
 
     def defined(subject: str, told: Mapping[str, str]) -> str:
@@ -538,7 +538,6 @@ def test_modelled_votes_stand_beside_the_majority():
     answers = says(facts=wrong, details=right, evidence=right)
     found = verdict(answers=answers, one=one)
     fitted = one.fit([found] * 50)
-    assert fitted is not None
     scores = {(s.scorer, s.axis): s.value for s in fitted.score(found)}
     assert list(scores) == [(s, a) for s in one.scorers for a in one.axes_of(s)]
     assert (
