@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -115,6 +116,13 @@ def refusal(work: Callable[..., object], *given: Any, **named: Any) -> str:
         work(*given, **named)
     assert "\n" not in str(refused.value)
     return str(refused.value)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
 
 
 def shown(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> str:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import psutil
@@ -13,6 +13,7 @@ import pytest
 
 from evaljudge.commands.supervised import LOST
 from evaljudge.errors import KEPT, NOTHING_KEPT
+from tests.build import wait_until
 
 pytestmark = pytest.mark.service
 SCRIPT = """
@@ -232,10 +233,3 @@ def has_ended(number: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(number).status() == psutil.STATUS_ZOMBIE
     return True
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)

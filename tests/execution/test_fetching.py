@@ -15,6 +15,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.executor import RayExecutor
 from tests import build
+from tests.build import wait_until
 
 pytestmark = pytest.mark.ray
 
@@ -34,13 +35,6 @@ def refuse() -> None:
 
 def noted(folder: Path, what: str) -> int:
     return len(list(folder.glob(f"{what}-*")))
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
 
 
 def free_cpus() -> float:
