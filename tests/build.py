@@ -73,8 +73,7 @@ def stored(folder: Path | str) -> list[dict[str, Any]]:
 
 
 def table_rows(content: bytes) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).to_pylist()
-    return rows
+    return pq.read_table(pa.BufferReader(content)).to_pylist()
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -207,6 +206,14 @@ class Noting(ScriptedEngines):
 
         note("open")
         return Scripted(writes, chooses)
+
+
+def compared(out: Path) -> dict[str, Any]:
+    """A run's tables but for what is chance: which document's common steps came first."""
+    rows = {name: stored(out / name) for name in ("scores", "verdicts", "briefs")}
+    for row in rows["briefs"]:
+        del row["tokens"]
+    return {name: sorted(map(repr, some)) for name, some in rows.items()}
 
 
 async def done(work: ShardWork, order: Order) -> list[Receipt]:

@@ -103,8 +103,7 @@ def scorers(folder: Path) -> list[tuple[str, str]]:
 
 
 def maps(folder: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((folder / "out/report/calibration.json").read_text())
-    return found
+    return json.loads((folder / "out/report/calibration.json").read_text())
 
 
 AS_JUDGED = [("direct", "fluency"), ("direct", "relevance"), ("words", "*")]

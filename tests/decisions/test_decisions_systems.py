@@ -23,8 +23,7 @@ def made(documents: int, count: int = 4, seed: int = 0, spread: float = 0.3) -> 
     """Scores with strong document effects; each system is a little better than the one before."""
     stream = np.random.default_rng(seed)
     own = stream.normal(size=(documents, count)) + spread * np.arange(count)
-    table: Floats = own + 2 * stream.normal(size=(documents, 1))
-    return table
+    return own + 2 * stream.normal(size=(documents, 1))
 
 
 def test_of_many_systems_those_with_the_most_documents_are_compared(monkeypatch):

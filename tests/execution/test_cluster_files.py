@@ -41,8 +41,7 @@ def cluster(monkeypatch):
     from ray.autoscaler._private.util import prepare_config
 
     monkeypatch.chdir(ROOT)  # its mounts are relative to the clone
-    config: dict[str, Any] = prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
-    return config
+    return prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def manifests():
 
 @pytest.fixture
 def job(manifests):
-    spec: dict[str, Any] = manifests["RayJob"]["spec"]
-    return spec
+    return manifests["RayJob"]["spec"]
 
 
 def objects(file: Path) -> list[dict[str, Any]]:

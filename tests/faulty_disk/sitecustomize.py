@@ -51,8 +51,7 @@ class _Faults:
         except FileNotFoundError:
             return []
         try:
-            rules: list[dict[str, Any]] = json.loads(os.read(handle, 1 << 16))
-            return rules
+            return json.loads(os.read(handle, 1 << 16))
         finally:
             os.close(handle)
 

@@ -71,13 +71,6 @@ def bench(tmp_path):
     return bench
 
 
-def tables(out: Path) -> dict[str, Any]:
-    rows = {name: build.stored(out / name) for name in ("scores", "verdicts", "briefs")}
-    for row in rows["briefs"]:
-        del row["tokens"]  # which document's steps were the first is chance
-    return {name: sorted(map(repr, some)) for name, some in rows.items()}
-
-
 def total(out: Path, what: str) -> int:
     return int(json.loads((out / "run.json").read_text())["total"][what])
 
@@ -117,7 +110,7 @@ def test_a_run_by_files_equals_one_over_the_wire(bench, capsys, samples):
     assert rounds == 5, "references, those between, comparisons, checks; one more for what was lost"
     assert "all is answered; next: evaljudge report" in said
     command(capsys, "run" if samples else "report", str(config))
-    assert tables(bench.out) == tables(bench.folder / "direct")
+    assert build.compared(bench.out) == build.compared(bench.folder / "direct")
     assert not (bench.out / "partial").exists()
     # the steps, which all documents share, were answered before a case of theirs was done
     assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)

@@ -84,8 +84,7 @@ def scripted(answers: Answers, writes: Any = writer, asked: Counter[str] | None 
 
     def noted_writes(prompt: Prompt, how: Writing) -> str | Failed:
         count[prompt.text.partition("|")[0]] += 1
-        said: str | Failed = writes(prompt, how)
-        return said
+        return writes(prompt, how)
 
     def chooses(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
         told = texts_in(prompt)

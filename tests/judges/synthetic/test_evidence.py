@@ -180,8 +180,7 @@ def level_of(form: Form, usual: list[Logs], exchanged: list[Logs], rating: float
     level = {"rating": rating, **form.evidence([Chosen(one) for one in usual])}
     if exchanged:
         level["exchanged"] = form.evidence([Chosen(one) for one in exchanged])
-    read: Level = json.loads(json.dumps(level))
-    return read
+    return json.loads(json.dumps(level))
 
 
 @st.composite

@@ -69,8 +69,7 @@ def test_references_that_are_not_known_are_not_shown():
 
 def ladder(levels: Sequence[Any]) -> Ladder:
     verdict = Verdict("d", "A", "mine", "fluency", {"levels": levels})
-    found: Ladder = pictured_evidence(JudgedCandidate(Candidate("A", "text"), verdict, ())).text
-    return found
+    return pictured_evidence(JudgedCandidate(Candidate("A", "text"), verdict, ())).text
 
 
 def test_the_page_says_how_the_bars_make_the_score():

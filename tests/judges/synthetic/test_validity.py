@@ -257,8 +257,7 @@ def test_given_length_is_the_partial_correlation_of_ranks():
     def left(values: Sequence[float], ratings: Sequence[float]) -> NDArray[np.float64]:
         y, x = stats.rankdata(values), stats.rankdata(ratings)
         slope, constant = np.polyfit(x, y, 1)
-        residuals: NDArray[np.float64] = y - slope * x - constant
-        return residuals
+        return y - slope * x - constant
 
     each = [
         float(np.corrcoef(left(scores, ratings), left(words, ratings))[0, 1])
