@@ -51,7 +51,6 @@ def without_a_model(error: Exception) -> ScriptedEngines:
     return ScriptedEngines(opens)
 
 
-@pytest.mark.parametrize("executor", ["local"], indirect=True)
 def test_a_report_of_somebody_else_is_not_overwritten(config):
     page = Path(config["out"], "report/index.html")
     page.parent.mkdir(parents=True)

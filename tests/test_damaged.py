@@ -182,9 +182,6 @@ def hurt(whole):
     return make
 
 
-Hurt = Callable[[str, str], Bench]
-
-
 def one_line(error: UserError, name: str) -> None:
     said = str(error)
     assert "\n" not in said, said

@@ -189,7 +189,7 @@ def template(text: str, more: Mapping[str, str] | None = None) -> Callable[[Path
     return lambda folder: pack.check("a", ["source"])
 
 
-LOOP, END = "{% for a in range(9999) %}", "{% endfor %}"
+END = "{% endfor %}"
 CHAIN = {f"t{n}": f"{{% include 't{n + 1}' %}}" for n in range(3000)}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link as .claim": (a_link_as_claim, "/.claim: is a link"),

@@ -134,7 +134,7 @@ def test_ratings_in_files_are_counted_and_what_is_not_read_is_said(config, tmp_p
     assert "r.csv: column 'relevence' is not read: did you mean 'relevance'?" in said
 
 
-def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_path):
+def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config):
     """Between a perfect prefix cache and none; no rate, no sum."""
     priced = config | {"workers": {"price_per_gpu_hour": 3600, "currency": "EUR"}}
     job = make_job(load_config(priced), ScriptedEngines())

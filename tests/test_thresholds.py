@@ -137,7 +137,6 @@ def test_a_threshold_that_no_score_reaches_is_warned_of():
 
 
 PAPERS = ROOT / "jobs" / "configs" / "papers"
-NO_RUNS = {"newsroom-task"}
 RUNS_OF_STUDIES = {
     "direct-scoring-ablations": 1,
     "direct-scoring-models": 7,  # table 3: four models that judge and four that write, one in both

@@ -187,7 +187,7 @@ def test_a_model_s_folder_is_looked_through(files, words):
     assert words in found[1]
 
 
-def test_trust_that_is_not_needed_is_warned_of(tmp_path):
+def test_trust_that_is_not_needed_is_warned_of():
     model = {"source": "m", "allow": ["pickle"]}
     assert said(checked(model=model), "warning") == [
         ("model", "m: `allow: [pickle]` is not needed: remove it")

@@ -193,7 +193,7 @@ def test_a_redirect_is_not_followed(monkeypatch, server):
         assert not other.asks
 
 
-def test_a_server_that_is_gone_for_a_while_is_waited_for(tmp_path, server):
+def test_a_server_that_is_gone_for_a_while_is_waited_for(server):
     model = opened(server, wait=20)
     wanted = chosen(model)
     with Server() as first:

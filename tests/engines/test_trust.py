@@ -1,7 +1,6 @@
 """Checkpoints that need unpickling or code of their own are refused, unless they are allowed."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from evaljudge.metrics import make_metrics
 from tests.build import refusal
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-Checkpoint = Callable[..., str]
 
 
 @pytest.fixture

@@ -289,7 +289,7 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path):
     assert notes() == []
 
 
-def test_a_crash_counts_on_this_machine_only(tmp_path, monkeypatch):
+def test_a_crash_counts_on_this_machine_only(tmp_path):
     """Where the file is not there, as on another machine, nothing is known of a crash."""
     engines = Engines(answers=lambda prompt: os.abort())
     given = config(tmp_path)

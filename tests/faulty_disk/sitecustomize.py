@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-OPERATIONS = ("folder", "open", "write", "sync", "rename", "link", "remove")
-
 
 class _Faults:
     """The plan in force, which is read anew at each operation."""

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -54,7 +53,6 @@ class Half(Judge):
 
 other = 3
 '''
-Write = Callable[..., None]
 
 
 @pytest.fixture
