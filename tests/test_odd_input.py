@@ -98,14 +98,12 @@ def _refusal(file: str) -> str:
 
 def test_configurations_that_are_odd(tmp_path):
     (file := tmp_path / "c.yaml").write_bytes("out: é".encode("utf-16"))
-    with pytest.raises(UserError, match=r"c\.yaml: not UTF-8: save it as UTF-8"):
-        load_config(file)
+    assert "c.yaml: not UTF-8: save it as UTF-8" in refusal(load_config, file)
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
     )
     assert config.model.chat == {"date_string": "2024-07-26"}
-    with pytest.raises(UserError, match="nested too deep"):
-        load_config({}, [f"{'a.' * 2000}b=1"])
+    assert "nested too deep" in refusal(load_config, {}, [f"{'a.' * 2000}b=1"])
 
 
 @pytest.mark.parametrize("value", [datetime.date(2024, 1, 1), {"a"}, b"a", object()])
@@ -130,8 +128,7 @@ def test_mistakes_in_settings_and_selections_are_told_at_once():
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800", "s3://b/\0"])
 def test_a_path_that_no_file_can_have(path):
-    with pytest.raises(UserError, match="a path cannot have a NUL"):
-        Place(path)
+    assert "a path cannot have a NUL" in refusal(Place, path)
 
 
 def a_link_as_claim(folder: Path) -> None:

@@ -343,8 +343,7 @@ def test_mistakes_in_what_is_looked_at(bench, name, tolerance, words):
 def test_a_scorer_that_only_one_run_has_is_a_mistake(bench):
     bench.run("half", judges={"geval": {}, "direct": {}})  # nothing that direct can read
     for name in ("direct.fluency", "direct"):
-        with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
-            bench.diff("a", "half", name)
+        assert "only B has scores of direct.fluency" in refusal(bench.diff, "a", "half", name)
 
 
 def test_means_on_two_scales_are_not_compared(bench):
@@ -431,7 +430,6 @@ def test_damaged_files_are_refused_in_one_line(bench, tmp_path, name, damage):
 
 
 def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench, tmp_path):
-    with pytest.raises(UserError, match="no run lies here"):
-        evaljudge.diff(str(tmp_path), str(bench.folder / "a"))
+    assert "no run lies here" in refusal(evaljudge.diff, str(tmp_path), str(bench.folder / "a"))
     with claimed(str(bench.folder / "a")):
         assert evaljudge.diff(*[str(bench.folder / "a")] * 2).text.count("at work is") == 1

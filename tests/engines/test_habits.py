@@ -328,8 +328,7 @@ def test_an_unknown_switch_is_refused(thinker):
 
 def test_a_template_that_drops_the_message_is_refused(thinker):
     thinker.hf.chat_template = "{{ bos_token }}hello"
-    with pytest.raises(UserError, match="leaves out the message"):
-        read_template(thinker, {}, frozenset())
+    assert "leaves out the message" in refusal(read_template, thinker, {}, frozenset())
 
 
 def test_a_model_without_a_template_completes(tiny):

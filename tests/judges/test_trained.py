@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.grounded.judge import (
     NO_SENTENCE,
     Grounded,
@@ -24,7 +23,7 @@ from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating, rated
 from evaljudge.prompts import load_task
 from evaljudge.reasons import by_kind
 from evaljudge.records import Case, Verdict
-from tests.build import case
+from tests.build import case, refusal
 
 SOURCE = "News:\n\nThe river rose. It rained for two days. A bridge closed."
 RIVER, RAIN, HURT = "The river rose.", "Rain fell.", "Nobody was hurt."
@@ -110,7 +109,6 @@ def test_which_number_is_read():
     assert Rating(("yes",)).read([0.0], 0) == 0.5
     assert Rating(("b",)).read([1.0, 1.0], 1) == pytest.approx(0.5)
     assert Rating(("B", "c")).place(["a", "b"]) == 1
-    with pytest.raises(UserError, match="labels: b, c"):
-        Rating(("b", "c")).place(["b", "c"])
+    assert "labels: b, c" in refusal(Rating(("b", "c")).place, ["b", "c"])
     lost = rated(float("nan"), ())
     assert isinstance(lost, Failed) and "other" not in by_kind([lost.reason])

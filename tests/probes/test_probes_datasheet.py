@@ -12,10 +12,10 @@ import pytest
 
 from evaljudge.agreement import Measured
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.probes.datasheet import TWINS, TwinRow, datasheet, verdict_of
 from evaljudge.probes.results import ProbeResult, as_text
+from tests.build import refusal
 
 DOCUMENTS = 12
 Chooses = Callable[[Prompt, Options], Mapping[str, float]]
@@ -112,8 +112,7 @@ def test_a_judge_of_the_instructions_is_found_out(tmp_path):
 
 
 def test_one_document_is_too_few(tmp_path):
-    with pytest.raises(UserError, match="two documents"):
-        probed(tmp_path, reads, documents=1)
+    assert "two documents" in refusal(probed, tmp_path, reads, documents=1)
 
 
 def sized(value: float, half: float, n: int = 20) -> Measured:

@@ -9,9 +9,8 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.studies.study import expand, plan_study, run_study, study_runs
-from tests.build import Counted, config, document, jsonl, stored
+from tests.build import Counted, config, document, jsonl, refusal, stored
 
 
 def test_every_list_is_a_dimension():
@@ -97,8 +96,7 @@ def test_listed_pairs_of_a_model_and_a_writer_are_the_runs():
 
 
 def test_what_is_no_study_is_refused():
-    with pytest.raises(UserError, match="no `study` in this configuration"):
-        runs()
+    assert "no `study` in this configuration" in refusal(runs)
 
 
 # scores and cost

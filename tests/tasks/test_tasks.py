@@ -12,6 +12,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.prompts import BUILT_IN, COMMON, HERE, Layout, Pack, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
+from tests.build import refusal
 
 LAYOUTS: tuple[Layout, ...] = ("paper", "shared")
 GIVEN = {"source": "SOURCE", "context": "FACT", "reference": "REF", "target": "TARGET",
@@ -46,8 +47,7 @@ def test_any_text_stays_where_it_is_placed(text):
 def test_what_a_template_may_not_do(tmp_path, template, said):
     (tmp_path / "synthetic.compare.j2").write_text(template)
     pack = read_pack([(tmp_path, "")])
-    with pytest.raises(UserError, match=re.escape(said)):
-        pack.render("synthetic.compare", GIVEN, axis="a", description="b")
+    assert said in refusal(pack.render, "synthetic.compare", GIVEN, axis="a", description="b")
 
 
 def test_prompts_that_are_nowhere(tmp_path):
@@ -56,8 +56,7 @@ def test_prompts_that_are_nowhere(tmp_path):
     file = tmp_path / "notes.yaml"
     file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
     said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
-    with pytest.raises(UserError, match=re.escape(said)):
-        Synthetic({}, load_task(str(file)))
+    assert said in refusal(Synthetic, {}, load_task(str(file)))
     file = tmp_path / "notes.yaml"
     file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
     with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
@@ -86,8 +85,7 @@ def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(tmp
 
 @pytest.mark.parametrize("name", ["no/such.yaml", "such.yml"])
 def test_a_task_file_that_is_not_there(name):
-    with pytest.raises(UserError, match=f"task: {re.escape(name)}: no such file"):
-        load_task(name)
+    assert f"task: {name}: no such file" in refusal(load_task, name)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +102,7 @@ def test_a_task_file_that_is_not_there(name):
 def test_a_task_file_that_is_wrong(tmp_path, text, said):
     file = tmp_path / "t.yaml"
     file.write_text(text)
-    with pytest.raises(UserError, match=re.escape(said)):
-        load_task(str(file))
+    assert said in refusal(load_task, str(file))
 
 
 def test_axes_are_chosen_by_name_and_refused_by_the_nearest():
@@ -117,10 +114,8 @@ def test_axes_are_chosen_by_name_and_refused_by_the_nearest():
         load_task("summary", ["fluencey"])
     with pytest.raises(UserError, match=r"'tone': known: .* goes into a task file: `task: FILE`"):
         load_task("summary", ["tone"])
-    with pytest.raises(UserError, match="unknown task 'sumary': did you mean 'summary'"):
-        load_task("sumary")
-    with pytest.raises(UserError, match="no such folder"):
-        load_task("summary", prompts="/no/such/folder")
+    assert "unknown task 'sumary': did you mean 'summary'" in refusal(load_task, "sumary")
+    assert "no such folder" in refusal(load_task, "summary", prompts="/no/such/folder")
 
 
 # templates that inherit from others and include them
@@ -221,8 +216,7 @@ def test_a_template_may_lack_a_text():
     pack = Pack({"asked": "{{ entity }}{% if truth %} by {{ truth }}{% endif %}"})
     pack.check("asked", ["entity", "truth"])
     pack.check("asked", ["entity"], without=["truth"])
-    with pytest.raises(UserError, match="'truth' is undefined"):
-        pack.check("asked", ["entity"])
+    assert "'truth' is undefined" in refusal(pack.check, "asked", ["entity"])
 
 
 # a user's own

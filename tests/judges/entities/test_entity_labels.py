@@ -134,16 +134,13 @@ def test_the_command(tmp_path, capsys):
 
 def test_nothing_to_export_leaves_no_file(tmp_path):
     to = tmp_path / "e.jsonl"
-    with pytest.raises(UserError, match="no run lies here"):
-        export_entities(str(tmp_path / "none"), str(to))
+    assert "no run lies here" in refusal(export_entities, str(tmp_path / "none"), str(to))
     a_run(tmp_path / "other", judges=[])
     with pytest.raises(UserError, match="no judge of entities there \\(its judges: synthetic\\)"):
         export_entities(str(tmp_path / "other"), str(to))
     output = a_run(tmp_path / "run", told=({}, "unscored", "x"))
-    with pytest.raises(UserError, match="a folder; name a file"):
-        export_entities(output.uri, str(tmp_path))
-    with pytest.raises(UserError, match="recorded no entity questions"):
-        export_entities(output.uri, str(to))
+    assert "a folder; name a file" in refusal(export_entities, output.uri, str(tmp_path))
+    assert "recorded no entity questions" in refusal(export_entities, output.uri, str(to))
     assert not to.exists()
 
 
