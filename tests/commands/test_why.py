@@ -14,12 +14,11 @@ from evaljudge.commands.view import made_site
 from evaljudge.commands.why import Critiques, why
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, any_text
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.storage import Output
 from evaljudge.viewer.server import Given
 from tests import build
-from tests.build import command
+from tests.build import command, refusal
 
 HOSTILE = "It repeats itself: <script>alert(1)</script> \x1b[31mred."
 CAUTION = "Written after the score, by m@scripted; it does not change the score."
@@ -135,8 +134,7 @@ def test_a_critique_is_sealed_and_check_sees_that_it_changed(run):
     ],
 )
 def test_what_cannot_be_explained(run, named, said):
-    with pytest.raises(UserError, match=said):
-        why(WhyOptions(str(run), **named), build.Counted())
+    assert said in refusal(why, WhyOptions(str(run), **named), build.Counted())
 
 
 @pytest.mark.engine

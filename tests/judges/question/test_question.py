@@ -6,11 +6,11 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.identity import asking
 from evaljudge.judges import make_judges
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
+from tests.build import refusal
 
 TASK = load_task("summary")
 ROWS = [{"doc_id": "d", "source": "Rain fell.", "system": "A", "text": "It rained."}]
@@ -72,8 +72,7 @@ def test_a_question_that_names_the_axis_is_asked_on_each():
     ],
 )
 def test_what_is_no_question_is_refused(changes, said):
-    with pytest.raises(UserError, match=said):
-        make_judges({"q": {"judge": "question"} | YES_NO | changes}, TASK)
+    assert said in refusal(make_judges, {"q": {"judge": "question"} | YES_NO | changes}, TASK)
 
 
 def test_other_worths_make_other_scores_of_the_same_answers():
