@@ -10,11 +10,11 @@ import pytest
 
 from evaljudge.agreement import Measured
 from evaljudge.bundled.world import as_jsonl, make_cases
-from evaljudge.cli import main
 from evaljudge.probes.results import Dot, ProbeResult, as_html, as_json, as_markdown, as_text, drawn
 from evaljudge.sections import Table
 from evaljudge.text import columns
 from jobs.papers.spurious import of
+from tests import build
 
 STRANGE = ["_hidden", "$a_b^2$", "<b>&", "x | y", "esc\x1b[31m", "指标", "long " * 30]
 TWENTY = [f"scorer-{n}" for n in range(20 - len(STRANGE))] + STRANGE
@@ -87,9 +87,7 @@ def test_json_and_figures():
 
 @pytest.mark.parametrize("command", [["probe", "position"], ["probe", "injection"], ["calibrate"]])
 def test_a_slip_of_a_few_digits_is_refused(command, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main([*command, "--resamples", "10000000"])
-    said = capsys.readouterr().err
+    said = build.command(capsys, *command, "--resamples", "10000000", code=2)[1]
     assert "'--resamples'" in said and " 1000000 " in said, said
 
 

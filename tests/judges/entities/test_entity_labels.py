@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -28,7 +27,7 @@ from evaljudge.records import Verdict
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
 from evaljudge.storage import Output, claimed
-from tests.build import jsonl, lines, refusal
+from tests.build import command, jsonl, lines, refusal
 from tests.judges.entities.evidence import entity, sentence, verdict, wanted
 
 TEXT = "The river rose. It rain."
@@ -120,16 +119,12 @@ def test_an_export_by_hand(tmp_path):
 def test_the_command(tmp_path, capsys):
     a_run(tmp_path / "run", judges=["facts", "finer"])
     to = str(tmp_path / "e.jsonl")
-    with pytest.raises(SystemExit) as ended:
-        main(["export", str(tmp_path / "run"), "entities", "--to", to, "--judge", "finer"])
-    assert not ended.value.code
-    assert capsys.readouterr().out == f"20 questions about 4 candidates: {to}\n"
+    export = ("export", str(tmp_path / "run"), "entities", "--to")
+    said = command(capsys, *export, to, "--judge", "finer")[0]
+    assert said == f"20 questions about 4 candidates: {to}\n"
     for judge, said in ((None, "name one with --judge: facts, finer"), ("fact", "mean 'facts'")):
         more = ["--judge", judge] if judge else []
-        with pytest.raises(SystemExit) as ended:
-            main(["export", str(tmp_path / "run"), "entities", "--to", f"{to}l", *more])
-        assert ended.value.code == 2
-        assert said in capsys.readouterr().err
+        assert said in command(capsys, *export, f"{to}l", *more, code=2)[1]
 
 
 def test_nothing_to_export_leaves_no_file(tmp_path):
