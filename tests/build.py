@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,8 +73,7 @@ def stored(folder: Path | str) -> list[dict[str, Any]]:
 
 
 def table_rows(content: bytes) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(content)).to_pylist()
-    return rows
+    return pq.read_table(pa.BufferReader(content)).to_pylist()
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -107,6 +107,21 @@ def command(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> t
     said = capsys.readouterr()
     assert (ended.value.code or 0) == code, said.err
     return said.out, said.err
+
+
+def refusal(work: Callable[..., object], *given: Any, **named: Any) -> str:
+    """What is said of a user's mistake, in one line."""
+    with pytest.raises(UserError) as refused:
+        work(*given, **named)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
 
 
 def shown(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> str:
@@ -191,6 +206,14 @@ class Noting(ScriptedEngines):
 
         note("open")
         return Scripted(writes, chooses)
+
+
+def compared(out: Path) -> dict[str, Any]:
+    """A run's tables but for what is chance: which document's common steps came first."""
+    rows = {name: stored(out / name) for name in ("scores", "verdicts", "briefs")}
+    for row in rows["briefs"]:
+        del row["tokens"]
+    return {name: sorted(map(repr, some)) for name, some in rows.items()}
 
 
 async def done(work: ShardWork, order: Order) -> list[Receipt]:

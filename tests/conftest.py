@@ -121,8 +121,7 @@ class Lanes(LoadScopeScheduling):
 
     @cached_property
     def _lanes(self) -> dict[str, str]:
-        lanes: dict[str, str] = json.loads(Path(os.environ[TOLD_LANES]).read_text())
-        return lanes
+        return json.loads(Path(os.environ[TOLD_LANES]).read_text())
 
     def _split_scope(self, nodeid: str) -> str:
         return self._lanes.get(nodeid) or nodeid.partition("::")[0]

@@ -9,6 +9,7 @@ import numpy as np
 from evaljudge.agreement.rated import Grid, Rated
 from evaljudge.analyses import RunFrame, analyses, rows_of
 from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.scoring import Scoring
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
@@ -58,6 +59,20 @@ def replaced(found: Findings, **more: Any) -> Findings:
     facts = {key: value for key, value in more.items() if key in FACTS}
     own = {key: value for key, value in more.items() if key not in FACTS}
     return replace(found, rows={**found.rows, **own}, **facts)
+
+
+def unfitted(job: Job, output: Output) -> Scoring:
+    """Scores the verdicts of the job's judges, and nothing else."""
+    return Scoring(
+        output=output,
+        judges=job.judges,
+        collecting=job.collecting(),
+        metrics={},
+        mixes={},
+        scorers=job.scorers,
+        signatures=job.judge_signatures(),
+        fitted={},
+    )
 
 
 def judged_run(

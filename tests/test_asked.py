@@ -9,14 +9,13 @@ import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Case
 from evaljudge.report.page import AskedPrompt, first_of_each
 from evaljudge.runs.asked import CHANGED, KEPT, NOT_KEPT, OF_A_PATH, RunPrompts
 from evaljudge.storage import Output
 from tests import build
-from tests.build import jsonl
+from tests.build import jsonl, refusal
 
 AXES = ["fluency", "coherence"]
 
@@ -97,9 +96,7 @@ def test_what_is_not_shown_is_explained(tmp_path):
     briefs = output.own_briefs("geval", shard)
 
     def refused() -> str:
-        with pytest.raises(UserError) as error:
-            RunPrompts(output).about("geval", "fluency", case, "A", briefs)
-        return str(error.value)
+        return refusal(RunPrompts(output).about, "geval", "fluency", case, "A", briefs)
 
     kept = json.loads(output.place.read(KEPT))
     for name in kept["task"]["pack"]["templates"]:

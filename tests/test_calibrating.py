@@ -50,8 +50,7 @@ def small(
 
 
 def found(wanted: CalibrateOptions, out: Path | None = None) -> Rows:
-    rows: Rows = json.loads(calibrate_with(wanted, str(out) if out else None, True))
-    return rows
+    return json.loads(calibrate_with(wanted, str(out) if out else None, True))
 
 
 def test_what_is_written_and_printed(tmp_path):

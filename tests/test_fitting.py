@@ -103,8 +103,7 @@ def scorers(folder: Path) -> list[tuple[str, str]]:
 
 
 def maps(folder: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((folder / "out/report/calibration.json").read_text())
-    return found
+    return json.loads((folder / "out/report/calibration.json").read_text())
 
 
 AS_JUDGED = [("direct", "fluency"), ("direct", "relevance"), ("words", "*")]
@@ -215,7 +214,6 @@ def test_what_cannot_be_calibrated_is_warned_of(tmp_path, ratings, scores, said)
 
 def test_an_infinite_score_is_no_number():
     fitted = cross_fitted([0, 1], [1, 2], [1, 2])
-    assert fitted is not None
     fit = Fit("s", "*", "fluency", fitted, {}, 0, "", 0, None)
     found = fit.of(Score("d", "A", "s", "*", inf))
     assert (found.value, found.reason) == (None, NOT_FINITE)

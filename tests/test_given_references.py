@@ -1,6 +1,7 @@
 """A run's references as a file, and such a file in another run: what it asks, what is refused."""
 
 import json
+import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from evaljudge.runs.references import (
     put_references,
 )
 from evaljudge.storage import Output, claimed
-from tests.build import config
+from tests.build import config, refusal
 from tests.build import document as case
 from tests.build import jsonl as write_rows
 from tests.build import lines as rows
@@ -41,7 +42,6 @@ class Run:
         self.spec = config(folder, **usual) | changes
         self.output = Output(self.spec["out"])
 
-    @property
     def job(self) -> Job:
         return make_job(load_config(self.spec), ScriptedEngines())
 
@@ -235,12 +235,10 @@ def test_exports_that_are_refused(first, folder):
         rated.export("refs.jsonl")
     begun = Run(folder, "begun")
     with claimed(begun.spec["out"]) as claim:
-        bind_and_cut(begun.job, claim)
-    with pytest.raises(UserError, match="no prepared shard's briefs lie there"):
-        begun.export("refs.jsonl")
+        bind_and_cut(begun.job(), claim)
+    assert "no prepared shard's briefs lie there" in refusal(begun.export, "refs.jsonl")
     assert not (folder / "refs.jsonl").exists()
-    with pytest.raises(UserError, match="a folder; name a file"):
-        first.export("first")
+    assert "a folder; name a file" in refusal(first.export, "first")
 
 
 @pytest.mark.parametrize(
@@ -269,40 +267,35 @@ def test_files_that_are_refused_at_once(folder, content, said):
     second = content if isinstance(content, str) else json.dumps(row() | content)
     (folder / "refs.jsonl").write_text(f"{usual}\n{second}\n" if content else "\n")
     run = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
-    with pytest.raises(UserError, match=said) as refused:
-        _ = run.job
-    assert "\n" not in str(refused.value)
+    assert re.search(said, refusal(run.job))
 
 
 def test_a_file_of_other_axes_alone_is_refused(folder):
     file = write_rows(folder / "refs.jsonl", [row(axis="fluencey")])
-    with pytest.raises(
-        UserError, match=r"for other axes \(fluencey\) than the run's \(fluency, rel"
-    ):
-        _ = Run(folder, "run", judges=synthetic(references=file)).job
+    said = refusal(Run(folder, "run", judges=synthetic(references=file)).job)
+    assert "for other axes (fluencey) than the run's (fluency, rel" in said
 
 
 def test_what_is_no_file_is_refused(folder):
-    with pytest.raises(UserError, match="none.jsonl: no such file"):
-        _ = Run(folder, "run", judges=synthetic(references=str(folder / "none.jsonl"))).job
-    with pytest.raises(UserError, match="cannot be read"):
-        _ = Run(folder, "run", judges=synthetic(references=str(folder))).job
-    with pytest.raises(UserError, match="judges.synthetic.references"):
-        _ = Run(folder, "run", judges=synthetic(references=["a"])).job
+    def refused(judges: Any) -> str:
+        return refusal(Run(folder, "run", judges=judges).job)
+
+    none = str(folder / "none.jsonl")
+    assert "none.jsonl: no such file" in refused(synthetic(references=none))
+    assert "cannot be read" in refused(synthetic(references=str(folder)))
+    assert "judges.synthetic.references" in refused(synthetic(references=["a"]))
     file = write_rows(folder / "refs.jsonl", [row()])
-    with pytest.raises(UserError, match="judges.direct: unknown key 'references'"):
-        _ = Run(folder, "run", judges={"direct": {"references": file}}).job
+    said = refused({"direct": {"references": file}})
+    assert "judges.direct: unknown key 'references'" in said
 
 
 def test_references_of_another_text_are_refused(folder):
     file = write_rows(folder / "refs.jsonl", [row(), row(level=1, source_sha256="0" * 64)])
     run = Run(folder, "run", judges=synthetic(references=file))
     said = r"refs.jsonl:2: was written for another source than document 'd0' has here"
-    with pytest.raises(UserError, match=said):
-        run.whole()
-    with pytest.raises(UserError, match=said):
-        evaljudge.plan(run.spec, engines=ScriptedEngines())
-    job = run.job
+    assert said in refusal(run.whole)
+    assert said in refusal(evaljudge.plan, run.spec, engines=ScriptedEngines())
+    job = run.job()
     with pytest.raises(UserError, match=said):
         check_references(job.references, job.judges, [Document("d0", "source 0")])
     with pytest.raises(UserError, match="has no reference of any document of this corpus"):
@@ -325,7 +318,7 @@ def test_another_file_is_another_run(first, folder):
 
 def test_a_file_that_changes_under_a_run_is_refused(folder):
     run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
-    job, output = run.job, run.output
+    job, output = run.job(), run.output
     run.whole()
     write_rows(folder / "r.jsonl", [row(text="another")])
     assert job.writer

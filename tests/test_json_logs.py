@@ -163,7 +163,6 @@ def test_a_signal_is_an_object(in_json):
              "supervised(lambda: (print('begun', flush=True), time.sleep(600)))"  # fmt: skip
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe) as process:
-        assert process.stdout
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(signal.SIGTERM)
         code, (said,) = process.wait(20), objects(process.communicate()[1].decode())

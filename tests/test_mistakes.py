@@ -21,6 +21,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import Damaged, StorageLost, UserError, first_words, refused
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import study_runs
+from tests.build import refusal
 
 
 class Arguments(BaseModel):
@@ -95,10 +96,7 @@ def _made(file: str) -> Any:
 
 def _said(text: str) -> str:
     Path("c.yaml").write_text(text)
-    with pytest.raises(UserError) as refused:
-        _made("c.yaml")
-    said = str(refused.value)
-    assert "\n" not in said
+    said = refusal(_made, "c.yaml")
     assert not [words for words in FOREIGN if words in said]
     return said
 
@@ -112,9 +110,8 @@ def test_a_wrong_file(text, said, tmp_path, monkeypatch):
 def test_a_wrong_change_names_the_option(tmp_path):
     file = tmp_path / "c.yaml"
     file.write_text(LEAST)
-    with pytest.raises(UserError) as refused:
-        load_config(file, ["seed=-1"])
-    assert str(refused.value) == f"{file} with --set: seed: should be 0 or more (got -1)"
+    words = refusal(load_config, file, ["seed=-1"])
+    assert words == f"{file} with --set: seed: should be 0 or more (got -1)"
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from evaljudge.prompts import Pack
 from evaljudge.runs.job import make_job
 from evaljudge.storage import Place, claimed
 from evaljudge.viewer.labels import LabelSheet
+from tests.build import refusal
 
 BASE = {"corpus": "c.jsonl", "out": "out", "model": "m", "judges": "{direct: {}}"}
 KEYS = """
@@ -97,15 +98,12 @@ def _refusal(file: str) -> str:
 
 def test_configurations_that_are_odd(tmp_path):
     (file := tmp_path / "c.yaml").write_bytes("out: é".encode("utf-16"))
-    with pytest.raises(UserError, match=r"c\.yaml: not UTF-8: save it as UTF-8"):
-        load_config(file)
+    assert "c.yaml: not UTF-8: save it as UTF-8" in refusal(load_config, file)
     config = load_config(
         {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
     )
-    assert config.model
     assert config.model.chat == {"date_string": "2024-07-26"}
-    with pytest.raises(UserError, match="nested too deep"):
-        load_config({}, [f"{'a.' * 2000}b=1"])
+    assert "nested too deep" in refusal(load_config, {}, [f"{'a.' * 2000}b=1"])
 
 
 @pytest.mark.parametrize("value", [datetime.date(2024, 1, 1), {"a"}, b"a", object()])
@@ -121,18 +119,16 @@ def test_mistakes_in_settings_and_selections_are_told_at_once():
         {"corpus": "c", "out": "o", "model": "m", "judges": {"synthetic": {"levls": 3}},
          "metrics": ["words"], "select": [{"name": "x", "all": [rule, rule | {"scorer": "?"}]}]}
     )  # fmt: skip
-    with pytest.raises(UserError) as refused:
-        make_job(config, ScriptedEngines())
-    assert str(refused.value).startswith("2 mistakes: judges.synthetic: unknown key 'levls'")
+    line = refusal(make_job, config, ScriptedEngines())
+    assert line.startswith("2 mistakes: judges.synthetic: unknown key 'levls'")
     # whether `?` is a scorer is not known as long as a judge is not
-    assert "select.x: words has one score for all axes" in str(refused.value)
-    assert "'?'" not in str(refused.value)
+    assert "select.x: words has one score for all axes" in line
+    assert "'?'" not in line
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800", "s3://b/\0"])
 def test_a_path_that_no_file_can_have(path):
-    with pytest.raises(UserError, match="a path cannot have a NUL"):
-        Place(path)
+    assert "a path cannot have a NUL" in refusal(Place, path)
 
 
 def a_link_as_claim(folder: Path) -> None:
@@ -190,7 +186,7 @@ def template(text: str, more: Mapping[str, str] | None = None) -> Callable[[Path
     return lambda folder: pack.check("a", ["source"])
 
 
-LOOP, END = "{% for a in range(9999) %}", "{% endfor %}"
+END = "{% endfor %}"
 CHAIN = {f"t{n}": f"{{% include 't{n + 1}' %}}" for n in range(3000)}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link as .claim": (a_link_as_claim, "/.claim: is a link"),
@@ -214,9 +210,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_hung_or_left_a_traceback_is_refused_in_a_line(kind, tmp_path):
     work, said = REFUSED[kind]
-    with pytest.raises(UserError) as refused:
-        work(tmp_path)
-    assert said in str(refused.value) and "\n" not in str(refused.value)
+    assert said in refusal(work, tmp_path)
 
 
 def test_a_mix_that_is_no_finite_number_is_unscored(tmp_path):

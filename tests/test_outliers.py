@@ -15,9 +15,9 @@ from evaljudge.analyses.without_outliers import Outlier, WithoutOutliers, read_o
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config
-from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import agreement_markdown, agreement_text, page
+from tests.build import refusal
 from tests.frames import findings, frame, rows
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
@@ -133,10 +133,9 @@ def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path):
 )
 def test_a_bad_row_is_named(tmp_path, row, said):
     file = written(tmp_path, {"doc_id": "d"}, row)
-    with pytest.raises(UserError) as refused:
-        read_outliers(file)
-    assert str(refused.value).startswith(f"{file}:2: ")
-    assert said in str(refused.value)
+    words = refusal(read_outliers, file)
+    assert words.startswith(f"{file}:2: ")
+    assert said in words
 
 
 def made(one: WithoutOutliers) -> Findings:

@@ -17,6 +17,7 @@ from evaljudge.runs import planning
 from evaljudge.runs.job import make_job
 from evaljudge.runs.planning import make_plan
 from evaljudge.storage import Output
+from tests.build import refusal
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
@@ -134,7 +135,7 @@ def test_ratings_in_files_are_counted_and_what_is_not_read_is_said(config, tmp_p
     assert "r.csv: column 'relevence' is not read: did you mean 'relevance'?" in said
 
 
-def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_path):
+def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config):
     """Between a perfect prefix cache and none; no rate, no sum."""
     priced = config | {"workers": {"price_per_gpu_hour": 3600, "currency": "EUR"}}
     job = make_job(load_config(priced), ScriptedEngines())
@@ -153,8 +154,7 @@ def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(config, tmp_pa
 
 
 def test_the_rate_of_an_earlier_run(config, tmp_path):
-    with pytest.raises(UserError, match="no run lies here"):
-        throughput_of(str(tmp_path / "o"))
+    assert "no run lies here" in refusal(throughput_of, str(tmp_path / "o"))
     evaljudge.run(config, engines=ScriptedEngines())
     output = Output(str(tmp_path / "o"))
     run = output.run() or {}
@@ -216,8 +216,7 @@ def test_whether_the_model_fits_on_a_card(config, tiny):
         "nowhere: its config.json is not here"
         in planned(config | {"model": "nowhere"}, engines=ScriptedEngines(), gpu="t4").text
     )
-    with pytest.raises(UserError, match="--gpu t5: unknown card: known are t4, l4"):
-        planned(config, gpu="t5")
+    assert "--gpu t5: unknown card: known are t4, l4" in refusal(planned, config, gpu="t5")
 
 
 def test_documents_of_one_source_are_each_prepared_and_counted(config):

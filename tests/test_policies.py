@@ -41,8 +41,7 @@ def policy(name: str, places: Mapping[str, str] = PLACES) -> dict[str, Any]:
     text = (AWS / f"{name}.json").read_text()
     for placeholder, value in places.items():
         text = text.replace(placeholder, value)
-    made: dict[str, Any] = json.loads(text)
-    return made
+    return json.loads(text)
 
 
 def test_the_policies_are_what_aws_reads():

@@ -273,7 +273,7 @@ def test_a_bar_and_its_words_fit_in_a_hundred_columns(clock, monkeypatch):
     ), "how long it has taken, and how long it will"
 
 
-def test_a_run_goes_on_though_nobody_reads_its_log() -> None:
+def test_a_run_goes_on_though_nobody_reads_its_log():
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "w") as gone, Log(gone) as log:

@@ -33,7 +33,7 @@ from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdic
 from evaljudge.runs.job import Job
 from evaljudge.storage import Output, Shard
 from tests.build import config, jsonl
-from tests.frames import judged_run
+from tests.frames import judged_run, unfitted
 
 
 def score(system: str, scorer: str, axis: str, value: float | None, reason: str = "") -> Score:
@@ -256,17 +256,7 @@ def stored(
 
 def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Scoring, Scored]:
     """What scored them, and what came of it."""
-    unfitted = Scoring(
-        output=output,
-        judges=job.judges,
-        collecting=job.collecting(),
-        metrics={},
-        mixes={},
-        scorers=job.scorers,
-        signatures=job.judge_signatures(),
-        fitted={},
-    )
-    scoring = fit(unfitted, output, shards)
+    scoring = fit(unfitted(job, output), output, shards)
     parts = enumerate(map(scoring, output.scored_together(shards)))
     return scoring, added_up(parts, scoring.nothing())
 

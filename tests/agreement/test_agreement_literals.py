@@ -91,14 +91,14 @@ def test_vectors_that_do_not_vary_have_no_value():
     assert found["system", "pearson"].value is None
 
 
-def test_only_an_accuracy_says_from_which_difference_on_scores_are_tied() -> None:
+def test_only_an_accuracy_says_from_which_difference_on_scores_are_tied():
     found = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
     assert all((one.epsilon is not None) == (one.coefficient == "accuracy") for one in found)
     alone = agreements([0], [0], [1.0], [1.0])
     assert {(one.value, one.epsilon) for one in alone} == {(None, None)}
 
 
-def test_a_short_list_among_long_ones_is_as_by_itself() -> None:
+def test_a_short_list_among_long_ones_is_as_by_itself():
     columns = np.random.default_rng(0).normal(size=(2, 2, WIDE))
     columns[:, 1, 5:] = np.nan
     alone = row_correlations(*columns[:, 1:, :5])

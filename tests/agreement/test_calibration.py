@@ -49,7 +49,6 @@ DOCUMENTS, SCORES, RATINGS = [0, 0, 1, 1], [1, 2, 1, 3], [1, 3, 2, 4]
 
 def test_two_documents_calibrate_each_other():
     found = calibration(DOCUMENTS, SCORES, RATINGS)
-    assert found is not None
     fitted = found.fitted
     assert fitted.values.tolist() == [2, 3, 1, 3]
     assert fitted.means.tolist() == [3, 3, 2, 2]
@@ -69,7 +68,6 @@ def test_a_document_without_a_pair_takes_the_map_of_all():
     """The first document's third row is unrated: it takes the map of the document's fold."""
     documents, scores = [*DOCUMENTS, 0, 2, 2], [*SCORES, 3, 1, nan]
     found = cross_fitted(documents, scores, [*RATINGS, nan, nan, 5])
-    assert found is not None
     assert found.values.tolist() == pytest.approx([2, 3, 1, 3, 4, 1.5, nan], nan_ok=True)
     assert found.means.tolist() == [3, 3, 2, 2, 3, 2.5, 2.5]
     assert found.fold[:, -2:].tolist() == [[-1, -1]]
@@ -92,7 +90,6 @@ def test_folds_are_of_whole_documents_and_even(rows, folds, seed):
     if len(with_pair) < 2:
         assert found is None
         return
-    assert found is not None
     assert (found.documents, found.folds) == (len(with_pair), min(folds, len(with_pair)))
     fold_of = {(row[0], int(fold)) for row, fold in zip(rows, found.fold[0], strict=True)}
     assert len(fold_of) == len({row[0] for row in rows})
@@ -138,7 +135,6 @@ def test_the_order_of_rows_changes_not_one_bit(given):
 
 def test_a_fold_each_is_one_division():
     fitted = cross_fitted(DOCUMENTS, SCORES, RATINGS)
-    assert fitted is not None
     assert (fitted.divisions, fitted.folds) == (1, 2)
 
 
@@ -177,7 +173,6 @@ def test_cross_fitting_by_loops_with_scikit_learn(seed):
 def test_errors_and_their_intervals_by_loops(seed):
     documents, scores, ratings = invented(seed)
     found = calibration(documents, scores, ratings, resamples=50, seed=seed)
-    assert found is not None
     fitted = found.fitted
 
     def error(values: Sequence[float], among: Sequence[int]) -> float:
@@ -201,7 +196,6 @@ def test_errors_and_their_intervals_by_loops(seed):
 def test_spearman_is_that_of_the_sample_level(seed):
     documents, scores, ratings = invented(seed)
     found = calibration(documents, scores, ratings, seed=seed)
-    assert found is not None
     for measured, values in (
         (found.spearman_before, scores),
         (found.spearman_after, found.fitted.values),
@@ -215,11 +209,9 @@ def test_spearman_is_that_of_the_sample_level(seed):
 
 def test_what_has_no_ranks_and_no_intervals():
     falling = calibration([0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1])
-    assert falling is not None
     assert set(falling.fitted.values) == {1.5}
     assert (falling.spearman_before.value, falling.spearman_before.n) == (-1, 3)
     assert (falling.spearman_after.value, falling.spearman_after.n) == (None, 0)
     assert falling.less.value == 0
     found = calibration(DOCUMENTS, SCORES, RATINGS, resamples=0)
-    assert found is not None
     assert (found.error_after.low, found.error_after.high) == (None, None)

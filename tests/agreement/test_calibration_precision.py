@@ -39,13 +39,11 @@ RATINGS = [5, 1, 4, 4, 5, 1]
 
 def test_where_no_threshold_serves():
     found = precise(DOCUMENTS, [1, 2, 2, 1, 3, 3], [5, 5, 1, 5, 5, 1], good=5, target=0.8)
-    assert found is not None
     assert (found.threshold, found.thresholds) == (None, (None, None))
     assert found.best == pytest.approx(2 / 3)  # of all six; above 1, two of four
     assert found.selected.value == found.recall.value == 0
     assert (found.precision.value, found.precision.n) == (None, 0)
     found = precise(DOCUMENTS, SCORES, RATINGS, good=6, target=0.5)
-    assert found is not None
     assert (found.base.value, found.best, found.threshold) == (0, 0, None)
     assert found.recall == Measured(None, None, None, n=0)
     assert precise([0, 0, 1], [1, 2, 3], [4, 5, nan], good=5, target=0.5) is None

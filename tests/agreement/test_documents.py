@@ -94,7 +94,7 @@ def test_draws_are_as_many_and_do_not_depend_on_the_block():
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-def test_two_documents_have_an_interval_and_one_has_none() -> None:
+def test_two_documents_have_an_interval_and_one_has_none():
     def means_of(draws: NDArray[np.float64]) -> NDArray[np.float64]:
         return draws @ np.arange(1.0, draws.shape[1] + 1) / draws.shape[1]
 

@@ -42,9 +42,7 @@ def standing(
     scores: Scores, human: Sequence[float] | np.ndarray, level: Level = "summary"
 ) -> Standing:
     size = len(human)
-    found = against_best(DOCUMENTS[:size], SYSTEMS[:size], scores, human, level=level)
-    assert found is not None
-    return found
+    return against_best(DOCUMENTS[:size], SYSTEMS[:size], scores, human, level=level)
 
 
 def p_of(level: Level, x: np.ndarray, y: np.ndarray, human: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from tests.build import command
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
 FLAT = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
-Said = Callable[..., str]
 
 
 def select(scorer: str, axis: str) -> dict[str, Any]:

@@ -13,9 +13,8 @@ import evaljudge
 from evaljudge.commands.plan import Planned, planned
 from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
-from tests.build import command
+from tests.build import command, refusal
 
 ROWS = [
     {"doc_id": f"d{n}", "source": f"source {n}", "references": ["a text"],
@@ -123,9 +122,7 @@ def test_a_run_refuses_with_the_same_words():
         {"out": "cases.jsonl"},
     ):
         ((_, words),) = said(checked(**changes), "error")
-        with pytest.raises(UserError) as refused:
-            evaljudge.run("c.yaml", engines=ScriptedEngines())
-        assert str(refused.value) == words
+        assert refusal(evaljudge.run, "c.yaml", engines=ScriptedEngines()) == words
 
 
 def test_all_errors_are_shown_at_once():
@@ -190,7 +187,7 @@ def test_a_model_s_folder_is_looked_through(files, words):
     assert words in found[1]
 
 
-def test_trust_that_is_not_needed_is_warned_of(tmp_path):
+def test_trust_that_is_not_needed_is_warned_of():
     model = {"source": "m", "allow": ["pickle"]}
     assert said(checked(model=model), "warning") == [
         ("model", "m: `allow: [pickle]` is not needed: remove it")

@@ -14,8 +14,8 @@ from evaljudge.commands.prompts import SAID, PromptsOptions, prompts_text
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.engines.token_counter import text_around
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
+from tests.build import refusal
 
 JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "extract", "pairs",
           "checklist"]  # fmt: skip
@@ -126,8 +126,7 @@ def test_one_text_no_judge_and_given_references(config):
     shown = blocks_of(said(given))
     assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]
     assert SAID not in "".join(shown.values())
-    with pytest.raises(UserError, match="names no judge"):
-        said(config | {"judges": {}, "select": []})
+    assert "names no judge" in refusal(said, config | {"judges": {}, "select": []})
 
 
 def test_the_chat_template_stands_around_the_words(config, monkeypatch):
@@ -157,6 +156,4 @@ def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded():
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(config, options, words):
-    with pytest.raises(UserError) as refused:
-        said(config, **options)
-    assert words in str(refused.value)
+    assert words in refusal(said, config, **options)

@@ -17,7 +17,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges import plugin
 from evaljudge.storage import Output, Shard
-from tests.build import command
+from tests.build import command, refusal
 
 HOSTILE = "Text of A: \x1b[31mred \u202eesrever and 50\u2066."
 SOURCE = " ".join(f"The river of town {n} rose and fell again." for n in range(40))
@@ -184,9 +184,7 @@ def test_judges_that_do_not_say_how_they_are_shown(run, monkeypatch):
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(run, options, words):
-    with pytest.raises(UserError) as refused:
-        show_text(ShowOptions(str(run), *options))
-    assert str(refused.value).startswith(words)
+    assert refusal(show_text, ShowOptions(str(run), *options)).startswith(words)
 
 
 def test_a_run_in_a_folder_below_is_named(run, tmp_path):

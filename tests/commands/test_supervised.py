@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import psutil
@@ -13,6 +13,7 @@ import pytest
 
 from evaljudge.commands.supervised import LOST
 from evaljudge.errors import KEPT, NOTHING_KEPT
+from tests.build import wait_until
 
 pytestmark = pytest.mark.service
 SCRIPT = """
@@ -58,7 +59,6 @@ def started(work: str, grace: float = 1.0, before: str = "") -> Iterator[subproc
     command = [sys.executable, "-c", script]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stdout
         if "begun" in work:
             assert process.stdout.readline() == "begun\n"
         yield process
@@ -83,7 +83,6 @@ def test_a_signal_ends_any_work(work, number, code, said):
 def test_where_the_process_between_is_killed_the_first_ends_the_others():
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
         between, *below = psutil.Process(process.pid).children(recursive=True)
-        assert process.stdout
         orphan = int(process.stdout.readline())
         between.kill()
         assert ended(process) == (137, f"evaljudge: killed by SIGKILL; {KEPT}\n")
@@ -95,7 +94,6 @@ def test_the_last_frame_of_a_bar_leaves_the_line_whole():
     terminal, inner = os.openpty()
     command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=100.0, before="")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inner, text=True) as process:
-        assert process.stdout
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
@@ -173,7 +171,6 @@ def test_what_a_rerun_does_is_said_in_the_same_line(note):
 @pytest.mark.parametrize(("after", "code"), [("", 0), ("; time.sleep(600)", 143)])
 def test_no_process_below_it_is_left(after, code):
     with started(f"begun(); {DETACHED}{after}") as process:
-        assert process.stdout
         orphan = int(process.stdout.readline())
         if code:
             process.send_signal(signal.SIGTERM)
@@ -200,7 +197,6 @@ def test_a_signal_to_the_work_alone_is_said_too(number, code, said):
 def test_nothing_outlives_the_process_that_watches():
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
         below = psutil.Process(process.pid).children(recursive=True)
-        assert process.stdout
         orphan = int(process.stdout.readline())
         process.kill()
         wait_until(lambda: has_ended(orphan))
@@ -208,7 +204,6 @@ def test_nothing_outlives_the_process_that_watches():
     # as Ray starts a killed agent anew
     with started(WAITING, before=LATE) as process:
         process.kill()
-        assert process.stdout
         late = int(process.stdout.readline())
         wait_until(lambda: has_ended(late))
 
@@ -238,10 +233,3 @@ def has_ended(number: int) -> bool:
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(number).status() == psutil.STATUS_ZOMBIE
     return True
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)

@@ -29,9 +29,7 @@ def drawn(documents: int, seed: int = 0, candidates: int = 3, step: float = 1.0)
 
 
 def found(columns: Columns, confidence: float = 0.95) -> Conformal:
-    made = conformal(*columns, confidence=confidence)
-    assert made is not None
-    return made
+    return conformal(*columns, confidence=confidence)
 
 
 def by_definition(
@@ -40,7 +38,6 @@ def by_definition(
     """The ends of CV+ on the scale, where each document has weight 1."""
     documents, _, scores, ratings = columns
     rows = folded(documents, scores, ratings, 5, 0)
-    assert rows is not None
     fold = rows.fold[0]
     kept = [one for one in range(5) if one != without]
 
@@ -71,7 +68,7 @@ def by_definition(
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
-def test_ends_of_whole_ratings_by_definition(alpha: float) -> None:
+def test_ends_of_whole_ratings_by_definition(alpha):
     columns = drawn(30)
     made = found(columns, 1 - alpha)
     assert made.scale.tolist() == [1, 2, 3, 4, 5]
@@ -80,7 +77,7 @@ def test_ends_of_whole_ratings_by_definition(alpha: float) -> None:
         assert (low[0], high[0]) == by_definition(columns, at, None, made.scale, alpha)
 
 
-def test_a_rated_document_has_its_intervals_from_the_others() -> None:
+def test_a_rated_document_has_its_intervals_from_the_others():
     columns = drawn(30)
     made = found(columns, 0.7)
     low, high = made.intervals(columns[0].tolist(), columns[1].tolist(), columns[2])
@@ -95,7 +92,7 @@ def test_a_rated_document_has_its_intervals_from_the_others() -> None:
     assert covered.width == pytest.approx((high - low).mean())
 
 
-def test_other_ratings_end_at_hundredths_of_their_range_outwards() -> None:
+def test_other_ratings_end_at_hundredths_of_their_range_outwards():
     columns = drawn(30, step=0.0)
     made = found(columns, 0.8)
     ends = made.scale
@@ -113,9 +110,7 @@ def test_other_ratings_end_at_hundredths_of_their_range_outwards() -> None:
         (0.2, [(-2.323667, 2.169), (-1.029533, 3.334), (0.222171, 4.559867), (2.271, 6.701667)]),
     ],
 )
-def test_one_text_each_has_the_ends_of_mapie(
-    alpha: float, theirs: list[tuple[float, float]]
-) -> None:
+def test_one_text_each_has_the_ends_of_mapie(alpha, theirs):
     """Of so few texts one spread is fitted, so that it divides nothing here.
 
     MAPIE 0.9.2: MapieRegressor(IsotonicRegression(out_of_bounds="clip"), method="plus",
@@ -133,14 +128,14 @@ def test_one_text_each_has_the_ends_of_mapie(
         assert 0 <= high - min(most, made.scale[-1]) <= step
 
 
-def test_too_few_documents_say_nothing() -> None:
+def test_too_few_documents_say_nothing():
     low, high = found(drawn(18)).intervals(["new"] * 2, ["s0"] * 2, [0.0, nan])
     assert (low[0], high[0]) == (1, 5)
     assert np.isnan(low[1]) and np.isnan(high[1])
     assert conformal(*drawn(2)) is None
 
 
-def test_a_system_with_enough_documents_has_intervals_of_its_own() -> None:
+def test_a_system_with_enough_documents_has_intervals_of_its_own():
     """Of three systems the last is 3 better than its scores say."""
     few, many = drawn(ENOUGH - 1), drawn(ENOUGH)
     for columns, own in ((few, set()), (many, {"s0", "s1", "s2"})):
@@ -153,7 +148,7 @@ def test_a_system_with_enough_documents_has_intervals_of_its_own() -> None:
         assert ((low[0], high[0]) == (low[1], high[1])) == (not own)
 
 
-def test_the_order_of_rows_changes_nothing() -> None:
+def test_the_order_of_rows_changes_nothing():
     columns = drawn(30)
     order = np.random.default_rng(1).permutation(90)
     documents, systems, scores, ratings = columns
@@ -164,7 +159,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 @pytest.mark.long
-def test_intervals_hold_the_rating_of_a_random_text_of_a_new_document() -> None:
+def test_intervals_hold_the_rating_of_a_random_text_of_a_new_document():
     """Of 40 at 95%, 6 or more miss it by chance once in 50 times."""
     for row in islice(rows(40, seed=2), 2):
         assert 35 <= row["kept"] <= 40  # type: ignore[operator]

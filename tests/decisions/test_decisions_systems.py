@@ -23,13 +23,10 @@ def made(documents: int, count: int = 4, seed: int = 0, spread: float = 0.3) -> 
     """Scores with strong document effects; each system is a little better than the one before."""
     stream = np.random.default_rng(seed)
     own = stream.normal(size=(documents, count)) + spread * np.arange(count)
-    table: Floats = own + 2 * stream.normal(size=(documents, 1))
-    return table
+    return own + 2 * stream.normal(size=(documents, 1))
 
 
-def test_of_many_systems_those_with_the_most_documents_are_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_of_many_systems_those_with_the_most_documents_are_compared(monkeypatch):
     monkeypatch.setattr(systems, "MOST_SYSTEMS", 2)
     table = made(6)
     table[4:, [1, 3]] = np.nan
@@ -41,7 +38,6 @@ def test_of_many_systems_those_with_the_most_documents_are_compared(
 def ranked(table: object, seed: int = 0) -> SystemRanking:
     values = np.asarray(table, dtype=np.float64)
     (found,) = rank_systems(NAMES[: values.shape[1]], [values], seed)
-    assert found is not None
     return found
 
 
@@ -52,7 +48,7 @@ def columns(table: Floats, pair: SystemPair) -> tuple[Floats, Floats]:
     return both[:, 0], both[:, 1]
 
 
-def test_means_and_differences_have_scipys_t_intervals() -> None:
+def test_means_and_differences_have_scipys_t_intervals():
     table = made(13)
     table[[0, 3, 5], [1, 1, 2]] = np.nan
     found = ranked(table)
@@ -72,7 +68,7 @@ def test_means_and_differences_have_scipys_t_intervals() -> None:
 
 @pytest.mark.parametrize("documents", [2, 5, 9])
 @pytest.mark.parametrize("is_ordinal", [False, True])
-def test_few_documents_have_scipys_exact_p(documents: int, is_ordinal: bool) -> None:
+def test_few_documents_have_scipys_exact_p(documents, is_ordinal):
     table = made(documents, seed=documents)
     table = np.rint(table) if is_ordinal else table
     found = ranked(table)
@@ -85,7 +81,7 @@ def test_few_documents_have_scipys_exact_p(documents: int, is_ordinal: bool) -> 
         assert pair.p == pytest.approx(expected)
 
 
-def test_missing_scores_leave_the_test_of_the_documents_that_have_both() -> None:
+def test_missing_scores_leave_the_test_of_the_documents_that_have_both():
     table = made(9)
     table[:4, 1] = np.nan
     table[4:6, 2] = np.nan
@@ -94,7 +90,7 @@ def test_missing_scores_leave_the_test_of_the_documents_that_have_both() -> None
         assert pair.p == pytest.approx(alone.p)
 
 
-def test_many_documents_have_nearly_the_p_of_all_choices() -> None:
+def test_many_documents_have_nearly_the_p_of_all_choices():
     """Sixteen, whose choices can still be tried; a drawn p errs by at most 0.0035 in one of 1."""
     table = made(16)
     signs = np.array(list(product([-1, 1], repeat=16)))
@@ -109,14 +105,14 @@ def test_many_documents_have_nearly_the_p_of_all_choices() -> None:
         )
 
 
-def test_a_drawn_p_is_never_nothing() -> None:
+def test_a_drawn_p_is_never_nothing():
     table = made(40, 2)
     table[:, 1] = table[:, 0] - 1
     (pair,) = ranked(table).pairs
     assert pair.p == 1 / (1 + systems.PERMUTATIONS)
 
 
-def test_equal_sums_count_as_equal_though_they_are_rounded() -> None:
+def test_equal_sums_count_as_equal_though_they_are_rounded():
     """Tenths have no exact binary form, and their sums differ by rounding; tens have one."""
     table = np.random.default_rng(3).integers(1, 6, (10, 4)).astype(float)
     ps = [[pair.p for pair in ranked(table * scale).pairs] for scale in (10, 0.1, 1e-7 / 3)]
@@ -126,7 +122,7 @@ def test_equal_sums_count_as_equal_though_they_are_rounded() -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_many_documents_times_pairs_have_the_t_test(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_documents_times_pairs_have_the_t_test(monkeypatch):
     table = made(300)
     by_signs = ranked(table)
     monkeypatch.setattr(systems, "MOST_FLIPPED", 1000)
@@ -137,7 +133,7 @@ def test_many_documents_times_pairs_have_the_t_test(monkeypatch: pytest.MonkeyPa
         assert pair.p == pytest.approx(other.p, abs=0.012)
 
 
-def test_alike_to_the_digit_is_p_1_in_every_test() -> None:
+def test_alike_to_the_digit_is_p_1_in_every_test():
     for documents in (5, 30, 20_000):
         table = np.repeat(made(documents, 1), 3, axis=1)
         found = ranked(table)
@@ -148,14 +144,14 @@ def test_alike_to_the_digit_is_p_1_in_every_test() -> None:
     assert found.test == "t"
 
 
-def test_every_p_is_adjusted_for_all_pairs_of_its_table() -> None:
+def test_every_p_is_adjusted_for_all_pairs_of_its_table():
     found = ranked(made(20))
     ps = [pair.p for pair in found.pairs if pair.p is not None]
     assert [pair.p_holm for pair in found.pairs] == pytest.approx(holm(ps))
     assert found.told_apart == sum(pair.told_apart for pair in found.pairs)
 
 
-def test_letters_follow_the_adjusted_p() -> None:
+def test_letters_follow_the_adjusted_p():
     found = ranked(made(40, 6, spread=0.25))
     letters = {one.system: set(one.letters) for one in found.systems}
     assert 0 < found.told_apart < len(found.pairs)
@@ -163,13 +159,13 @@ def test_letters_follow_the_adjusted_p() -> None:
         assert pair.told_apart == (not letters[pair.first] & letters[pair.second])
 
 
-def test_a_table_has_the_same_p_alone_and_beside_others() -> None:
+def test_a_table_has_the_same_p_alone_and_beside_others():
     tables = [made(20, seed=seed) for seed in range(3)]
     found = rank_systems(NAMES[:4], tables)
     assert found == [ranked(table) for table in tables]
 
 
-def test_the_smallest_difference_is_that_of_the_typical_pair() -> None:
+def test_the_smallest_difference_is_that_of_the_typical_pair():
     table = made(60)
     found = ranked(table)
     spreads = [np.std(np.subtract(*columns(table, pair)), ddof=1) for pair in found.pairs]
@@ -179,13 +175,13 @@ def test_the_smallest_difference_is_that_of_the_typical_pair() -> None:
     assert found.detectable_among_all == pytest.approx(0.46297726 * np.median(spreads), rel=1e-5)
 
 
-def test_too_few_documents_tell_no_two_apart() -> None:
+def test_too_few_documents_tell_no_two_apart():
     """Seven signs are all alike by chance once in 64 times, eight once in 128; 6 pairs need 120."""
     assert ranked(made(7, spread=9.0)).told_apart == 0
     assert ranked(made(8, spread=9.0)).told_apart == 6
 
 
-def test_too_few_documents_say_nothing_of_what_they_can_show() -> None:
+def test_too_few_documents_say_nothing_of_what_they_can_show():
     """Eight choices of signs among 2 ** 8 are under 5%, and among 2 ** 10 under 5% / 6."""
     assert [ranked(made(n)).detectable is None for n in (8, 9)] == [True, False]
     assert [ranked(made(n)).detectable_among_all is None for n in (10, 11)] == [True, False]
@@ -193,7 +189,7 @@ def test_too_few_documents_say_nothing_of_what_they_can_show() -> None:
     assert (pair.documents_needed, pair.documents_needed_among_all) == (9, 11)
 
 
-def test_equal_scores_have_no_interval() -> None:
+def test_equal_scores_have_no_interval():
     """Of 0.1 as of 5: their mean is rounded."""
     table = np.stack([np.full(7, 5.0), np.full(7, 0.1), np.arange(7.0)], axis=1)
     found = {one.system: one for one in ranked(table).systems}
@@ -205,7 +201,7 @@ def test_equal_scores_have_no_interval() -> None:
     assert systems._t_ps(alike).tolist() == [2 / 2**3, 2 / 2**2]
 
 
-def test_what_is_not_there_is_none() -> None:
+def test_what_is_not_there_is_none():
     table = np.full((4, 4), np.nan)
     assert rank_systems(NAMES[:4], [table]) == [None]
     table[0, 1] = 3.0
@@ -232,9 +228,7 @@ def graphs(draw: st.DrawFn) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
 
 
 @given(graphs())
-def test_two_share_a_letter_exactly_where_they_are_not_told_apart(
-    apart: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> None:
+def test_two_share_a_letter_exactly_where_they_are_not_told_apart(apart):
     found = letters(apart)
     assert len(found) == len(apart) and all(found)
     for one in range(len(apart)):
@@ -251,15 +245,13 @@ def test_two_share_a_letter_exactly_where_they_are_not_told_apart(
         (5, ["a", "a", "a", "a", "a"]),
     ],
 )
-def test_neighbours_in_a_row_share_as_few_letters_as_can_be(
-    least: int, expected: list[str]
-) -> None:
+def test_neighbours_in_a_row_share_as_few_letters_as_can_be(least, expected):
     """Told apart where they are at least so many places from each other."""
     places = np.arange(5)
     assert letters(np.abs(places[:, None] - places) >= least) == expected
 
 
-def test_a_letter_that_others_make_superfluous_is_dropped() -> None:
+def test_a_letter_that_others_make_superfluous_is_dropped():
     """1, 2 and 4 are joined, but each two of them are also with 0, 3 or 5."""
     apart = np.ones((6, 6), dtype=bool)
     for joined in (
@@ -272,6 +264,6 @@ def test_a_letter_that_others_make_superfluous_is_dropped() -> None:
     assert letters(apart) == ["a", "ab", "bc", "c", "ac", "b"]
 
 
-def test_after_z_comes_a2() -> None:
+def test_after_z_comes_a2():
     found = letters(np.ones((28, 28)))
     assert found[24:] == ["y", "z", "a2", "b2"]

@@ -29,13 +29,11 @@ def waves() -> tuple[np.ndarray, np.ndarray]:
 
 def found(scores: Any, human: Any, probabilities: Any = None) -> PeopleScale:
     names = NAMES[: np.shape(scores)[1]]
-    one = people_scale(names, np.asarray(scores), np.asarray(human), probabilities)
-    assert one is not None
-    return one
+    return people_scale(names, np.asarray(scores), np.asarray(human), probabilities)
 
 
 @pytest.fixture
-def promises(monkeypatch: pytest.MonkeyPatch) -> Any:
+def promises(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHES))
     return importlib.import_module("promises_people_scale")
 
@@ -53,16 +51,14 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("systems", PUBLISHED)
-def test_the_published_package_gives_what_the_bench_compares_with(
-    promises: Any, systems: int
-) -> None:
+def test_the_published_package_gives_what_the_bench_compares_with(promises, systems):
     scores, human = waves()
     rows = promises.published(scores[:, :systems], human[:, :systems])
     for name, published in zip(("value", "low", "high"), PUBLISHED[systems], strict=True):
         assert [getattr(row, name) for row in rows] == pytest.approx(published, abs=1e-6)
 
 
-def test_neither_a_judge_s_scale_nor_its_bias_for_a_system_matters() -> None:
+def test_neither_a_judge_s_scale_nor_its_bias_for_a_system_matters():
     scores, human = waves()
     plain, other = found(scores, human), found(40 * scores + [0, 7, -300], human)
     for one, two in zip(plain.systems, other.systems, strict=True):
@@ -75,7 +71,7 @@ def test_neither_a_judge_s_scale_nor_its_bias_for_a_system_matters() -> None:
 
 
 @pytest.mark.parametrize("which", ["means", "differences", "together"])
-def test_variances_are_those_of_leaving_out_each_document(which: str) -> None:
+def test_variances_are_those_of_leaving_out_each_document(which):
     scores, human = waves()
     own = np.eye(3)
     pairs = np.array([[1, 1, 0], [-1, 0, 1], [0, -1, -1]], float)
@@ -97,7 +93,7 @@ def test_variances_are_those_of_leaving_out_each_document(which: str) -> None:
     )
 
 
-def test_a_judge_that_tells_nothing_leaves_the_labels_alone() -> None:
+def test_a_judge_that_tells_nothing_leaves_the_labels_alone():
     _, human = waves()
     one = found(np.full_like(human, 0.1), human)
     assert one.slope == 0 and one.effective == 36 and one.p_random is None
@@ -108,7 +104,7 @@ def test_a_judge_that_tells_nothing_leaves_the_labels_alone() -> None:
     assert one.systems[0].by_labels.high == pytest.approx(rated.mean() + reach, abs=1e-6)
 
 
-def test_an_exact_judge_s_scores_of_all_texts_count_as_ratings() -> None:
+def test_an_exact_judge_s_scores_of_all_texts_count_as_ratings():
     # labels that leave the mean and spread of the scores as they are
     scores = np.tile([[1.0], [2.0], [3.0], [4.0]], (8, 1))
     human = np.where(np.arange(32)[:, None] < 8, 10 - 2 * scores, NAN)
@@ -118,7 +114,7 @@ def test_an_exact_judge_s_scores_of_all_texts_count_as_ratings() -> None:
     assert one.systems[0].effective == pytest.approx(32, rel=0.02)
 
 
-def test_a_label_counts_for_as_many_texts_as_it_was_drawn_from() -> None:
+def test_a_label_counts_for_as_many_texts_as_it_was_drawn_from():
     human = np.full((40, 1), NAN)
     human[:8, 0] = [1, 1, 1, 1, 5, 5, 5, 5]
     probabilities = np.full((40, 1), 0.5)
@@ -129,7 +125,7 @@ def test_a_label_counts_for_as_many_texts_as_it_was_drawn_from() -> None:
     assert found(np.zeros((40, 1)), human, probabilities).labels == 7
 
 
-def test_systems_with_too_few_labels_stay_without_a_mean() -> None:
+def test_systems_with_too_few_labels_stay_without_a_mean():
     scores, human = waves()
     human[5:, 1] = NAN
     one = found(scores, human)
@@ -140,7 +136,7 @@ def test_systems_with_too_few_labels_stay_without_a_mean() -> None:
     assert none.slope is None and none.together.value is None and none.labels > 0
 
 
-def test_few_labels_of_each_system_tell_of_all_texts_together() -> None:
+def test_few_labels_of_each_system_tell_of_all_texts_together():
     scores, human = waves()
     chosen = np.zeros_like(human, bool)
     chosen[[0, 3, 6], 0] = chosen[[3, 9, 12], 1] = chosen[[13, 20], 2] = True
@@ -159,7 +155,7 @@ def test_few_labels_of_each_system_tell_of_all_texts_together() -> None:
     assert found(scores, more).together_by_labels.value == pytest.approx(np.mean(means))  # type: ignore[arg-type]
 
 
-def test_only_where_a_part_is_rated() -> None:
+def test_only_where_a_part_is_rated():
     scores, human = waves()
     assert people_scale(NAMES, scores, np.full_like(human, NAN)) is None
     assert people_scale(NAMES, scores, scores) is None
@@ -168,13 +164,13 @@ def test_only_where_a_part_is_rated() -> None:
     assert row.corrected.value == pytest.approx(scores[:, 0].mean())
 
 
-def test_ratings_that_are_all_equal_have_no_interval() -> None:
+def test_ratings_that_are_all_equal_have_no_interval():
     scores, human = waves()
     row = found(scores, np.where(np.isfinite(human), 5.0, NAN)).systems[0]
     assert row.by_labels.value == 5 and row.by_labels.low is None
 
 
-def test_labels_chosen_by_their_scores_are_accused_and_random_ones_are_not() -> None:
+def test_labels_chosen_by_their_scores_are_accused_and_random_ones_are_not():
     scores, human = waves()
     assert found(scores, human).p_random > 0.1  # type: ignore[operator]
     best = np.argsort(-scores.mean(axis=1))[:12]
@@ -184,7 +180,7 @@ def test_labels_chosen_by_their_scores_are_accused_and_random_ones_are_not() -> 
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_odd_tables_give_finite_figures_or_none(seed: int) -> None:
+def test_odd_tables_give_finite_figures_or_none(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 25), rng.integers(1, 5)
     kinds = [rng.normal(0, 1e8, shape), np.full(shape, 0.1), rng.integers(1, 3, shape) * 1.0]
@@ -204,7 +200,7 @@ WORLDS = [
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_intervals_hold_the_truth_as_often_as_they_promise(promises: Any, name: str) -> None:
+def test_intervals_hold_the_truth_as_often_as_they_promise(promises, name):
     rows = {r["promise"]: r for r in promises.of_world(promises.WORLDS[name], 80, (20,))}
     assert len(rows) == 5
     for row in rows.values():
@@ -220,12 +216,10 @@ def rate_of(right_good: int, wrong_good: int, right_bad: int, wrong_bad: int) ->
     passes += [1] * rest + [0] * (100 - len(passes) - rest)
     ratings += [NAN] * (100 - len(ratings))
     tables = np.array(passes, float)[:, None], np.array(ratings, float)[:, None]
-    rate = pass_rate(*tables, threshold=0.5, good=4)
-    assert rate is not None
-    return rate
+    return pass_rate(*tables, threshold=0.5, good=4)
 
 
-def test_the_share_of_good_texts_by_hand() -> None:
+def test_the_share_of_good_texts_by_hand():
     rate = rate_of(18, 2, 8, 2)
     assert (rate.passing, rate.by_labels.value) == pytest.approx((0.6, 20 / 30))
     # the labels' rate, and by the slope of being good on passing what the other texts say
@@ -234,7 +228,7 @@ def test_the_share_of_good_texts_by_hand() -> None:
     assert rate.corrected.value == pytest.approx(20 / 30 + slope * (0.6 - 20 / 30), abs=0.005)
 
 
-def test_few_rated_documents_say_nothing() -> None:
+def test_few_rated_documents_say_nothing():
     rate = rate_of(2, 0, 3, 0)
     assert (rate.labels, rate.by_labels, rate.corrected) == (5, NOTHING, NOTHING)
     assert rate_of(2, 0, 4, 0).corrected.value is not None

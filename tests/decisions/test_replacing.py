@@ -48,12 +48,9 @@ P = Sequence[float]
          [0.004154351644297428, 0.0001203962422868025, 0.0014973708222179199]),
     ],
 )  # fmt: skip
-def test_is_the_authors(
-    judge: str, epsilon: float, winning_rate: float, advantage: float, p: P
-) -> None:
+def test_is_the_authors(judge, epsilon, winning_rate, advantage, p):
     """Who also leave out the last rater, with 15 texts."""
     found = replacing(JUDGES[judge], RATINGS, TEXTS, epsilon=epsilon)
-    assert found is not None
     assert found.winning_rate_texts == pytest.approx(winning_rate)
     assert found.advantage == pytest.approx(advantage)
     assert [one.p for one in found.raters] == pytest.approx(p, rel=1e-9)
@@ -63,10 +60,9 @@ def test_is_the_authors(
     assert found.winning_rate == found.winning_rate_texts
 
 
-def test_corrected_p_values_by_hand() -> None:
+def test_corrected_p_values_by_hand():
     """Benjamini and Yekutieli: p times 3 (1 + 1/2 + 1/3) over its rank, and no larger later."""
     found = replacing(JUDGES["labels"], RATINGS, TEXTS, epsilon=0.1)
-    assert found is not None
     factor, p = 3 * (1 + 1 / 2 + 1 / 3), [one.p for one in found.raters]
     expected = [p[0] * factor / 3, p[1] * factor, p[2] * factor / 2]
     assert [one.p_corrected for one in found.raters] == pytest.approx(expected)
@@ -81,7 +77,7 @@ def world(documents: int, rng: np.random.Generator) -> tuple[Floats, Floats, Flo
     return judge.ravel(), ratings.reshape(-1, 3), np.repeat(np.arange(documents), 10)
 
 
-def test_clusters_of_texts_are_no_evidence_of_their_own() -> None:
+def test_clusters_of_texts_are_no_evidence_of_their_own():
     """With the rater's true lead as epsilon, one in twenty rejections is false."""
     rng = np.random.default_rng(0)
     truth = found_in(world(8000, rng), 0.1)
@@ -93,7 +89,7 @@ def test_clusters_of_texts_are_no_evidence_of_their_own() -> None:
     assert by_texts > 44  # the authors', who take texts as independent
 
 
-def test_the_interval_of_the_advantage_holds_the_truth() -> None:
+def test_the_interval_of_the_advantage_holds_the_truth():
     rng = np.random.default_rng(1)
     truth = found_in(world(8000, rng), 0.1).advantage
     found = [found_in(world(15, rng), 0.1) for _ in range(400)]
@@ -102,12 +98,10 @@ def test_the_interval_of_the_advantage_holds_the_truth() -> None:
 
 
 def found_in(drawn: tuple[Floats, Floats, Floats], epsilon: float) -> Replacing:
-    found = replacing(*drawn, epsilon=epsilon)
-    assert found is not None
-    return found
+    return replacing(*drawn, epsilon=epsilon)
 
 
-def test_a_judge_with_the_others_ratings_wins_and_one_with_none_of_them_loses() -> None:
+def test_a_judge_with_the_others_ratings_wins_and_one_with_none_of_them_loses():
     documents = np.repeat(np.arange(20), 4)
     ratings = np.random.default_rng(0).integers(1, 6, (80, 3)).astype(float)
     found = replacing(np.median(ratings, axis=1), ratings, documents)
@@ -117,12 +111,12 @@ def test_a_judge_with_the_others_ratings_wins_and_one_with_none_of_them_loses() 
     assert (away.advantage, away.winning_rate, away.raters[0].p) == (0, 0, 1)
 
 
-def test_a_single_document_has_no_clusters() -> None:
+def test_a_single_document_has_no_clusters():
     found = replacing(JUDGES["labels"], RATINGS, [0] * 90)
     assert found is not None and not found.passes
     assert (found.winning_rate, found.low, found.raters[0].p_clustered) == (None, None, None)
 
 
-def test_too_few_texts_are_no_test() -> None:
+def test_too_few_texts_are_no_test():
     assert replacing([1, 2], [[1, 2], [2, 2]], [0, 1]) is None
     assert replacing([1.0] * 40, [[1.0]] * 40, range(40)) is None

@@ -10,7 +10,6 @@ import pytest
 from evaljudge.agreement.rated import Floats
 from evaljudge.analysis.labelling import (
     FLOOR,
-    Codes,
     bands,
     doubtful,
     draw,
@@ -31,7 +30,7 @@ SIZES: dict[str, Floats] = {
 
 @pytest.mark.parametrize("strata", [None, STRATA], ids=["spread over documents", "stratified"])
 @pytest.mark.parametrize("of", SIZES)
-def test_texts_are_drawn_as_often_as_stated(of: str, strata: Codes | None) -> None:
+def test_texts_are_drawn_as_often_as_stated(of, strata):
     rng, times, draws = np.random.default_rng(3), np.zeros(SCORES.size), 4000
     probabilities = inclusion(SIZES[of], 8)
     assert probabilities.sum() == pytest.approx(8)
@@ -44,14 +43,14 @@ def test_texts_are_drawn_as_often_as_stated(of: str, strata: Codes | None) -> No
     assert (np.abs(times / draws - probabilities) <= 4.2 * errors).all()
 
 
-def test_what_is_too_large_is_certain_and_the_rest_share_what_is_left() -> None:
+def test_what_is_too_large_is_certain_and_the_rest_share_what_is_left():
     assert inclusion(np.array([8.0, 1, 1, 2]), 2).tolist() == [1, 0.25, 0.25, 0.5]
     # the second becomes certain only when the first is
     assert inclusion(np.array([10.0, 4, 1, 1]), 3).tolist() == [1, 1, 0.5, 0.5]
     assert inclusion(np.array([1.0, 2]), 5).tolist() == [1, 1]
 
 
-def test_a_draw_is_spread_over_documents_and_strata_get_their_share() -> None:
+def test_a_draw_is_spread_over_documents_and_strata_get_their_share():
     documents = np.repeat(np.arange(20), 5)
     equal = inclusion(np.ones(100), 20)
     for seed in range(20):
@@ -61,7 +60,7 @@ def test_a_draw_is_spread_over_documents_and_strata_get_their_share() -> None:
         assert np.bincount(strata[draw(equal, documents, rng, strata)]).tolist() == [15, 5]
 
 
-def test_all_are_drawn_where_as_many_are_wanted() -> None:
+def test_all_are_drawn_where_as_many_are_wanted():
     rng = np.random.default_rng(0)
     for n in (21, 99):
         drawn = draw(inclusion(SIZES["doubtful"], n), DOCUMENTS, rng)
@@ -69,7 +68,7 @@ def test_all_are_drawn_where_as_many_are_wanted() -> None:
         assert drawn.tolist() != sorted(drawn), "in random order"
 
 
-def test_sizes() -> None:
+def test_sizes():
     nan = np.nan
     assert doubtful(np.array([0.5, 0.25, 0, nan])) == pytest.approx([1, 0.5, FLOOR, FLOOR])
     assert doubtful(np.array([0.0, nan])).tolist() == [1, 1]
@@ -78,11 +77,10 @@ def test_sizes() -> None:
     assert (bands(systems, np.full(6, nan)) == systems * 5 + 4).all()
 
 
-def test_a_weighted_mean_by_hand() -> None:
+def test_a_weighted_mean_by_hand():
     found = weighted_mean(
         np.array([4.0, 2, 1, np.nan]), np.array([0.5, 0.25, 1, 0.1]), np.array([0, 0, 1, 2])
     )
-    assert found is not None
     assert found.value == pytest.approx((2 * 4 + 4 * 2 + 1) / 7)
     assert (found.n, found.documents) == (3, 2)
     assert found.effective == pytest.approx(49 / 21)
@@ -92,16 +90,15 @@ def test_a_weighted_mean_by_hand() -> None:
         assert few is not None and (asdict(few)["low"] is None) == (documents == 5)
 
 
-def test_with_equal_weights_and_one_text_each_it_is_students_interval() -> None:
+def test_with_equal_weights_and_one_text_each_it_is_students_interval():
     values = np.array([1.0, 2, 4, 5, 5, 7])
     found = weighted_mean(values, np.full(6, 0.3), np.arange(6))
-    assert found is not None
     # 2.570582 is the t of five degrees of freedom
     half = 2.5705818 * values.std(ddof=1) / np.sqrt(6)
     assert (found.low, found.high) == pytest.approx((4 - half, 4 + half), rel=1e-6)
 
 
-def test_the_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
+def test_the_degrees_of_freedom_are_those_of_the_quadratic_form():
     """Beside the matrices of Bell and McCaffrey."""
     rng = np.random.default_rng(5)
     documents = np.repeat(np.arange(7), [1, 9, 2, 2, 5, 1, 3])

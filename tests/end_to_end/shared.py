@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from tests import build
 
 Row = dict[str, Any]
@@ -45,6 +47,15 @@ def _case(number: int, systems: str, axes: tuple[str, ...]) -> Row:
 def write_cases(file: Path, rows: list[Row]) -> str:
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return str(file)
+
+
+def summeval(file: Path, count: int, systems: int = 16) -> str:
+    """The first documents of SummEval, each with so many of its candidates, as a file."""
+    if not build.SHARED.is_dir():
+        pytest.skip("the shared human judgements are not here")
+    lines = (build.SHARED / "summeval.jsonl").read_text().splitlines()[:count]
+    rows = [json.loads(line) for line in lines]
+    return write_cases(file, [row | {"candidates": row["candidates"][:systems]} for row in rows])
 
 
 def config(folder: Path, rows: list[Row], **changes: Any) -> Row:

@@ -145,7 +145,7 @@ def hub(files: dict[str, bytes]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("uri", ["cases.jsonl", "*.jsonl", ""])
-def test_a_corpus_of_the_hub(uri, tmp_path):
+def test_a_corpus_of_the_hub(uri):
     """In a process of its own: the hub's library reads its settings when it is loaded."""
     code = (
         "import sys; from evaljudge.storage import expand, open_to_read\n"

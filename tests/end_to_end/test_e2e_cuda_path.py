@@ -16,7 +16,8 @@ import pytest
 
 import evaljudge
 from evaljudge.plugins import kinds
-from tests.end_to_end.test_e2e_everything import CORPUS, ENGINE, speaking
+from tests.end_to_end import shared
+from tests.end_to_end.test_e2e_everything import ENGINE, speaking
 from tests.metrics.tiny_models import bert
 from tests.second_runner import first_runner, is_here
 
@@ -36,12 +37,8 @@ KEY = ["scorer", "axis", "doc_id", "system"]
 def config(tmp_path_factory, tiny):
     if not is_here():
         pytest.skip("`make test-cuda-path` runs this, where Triton is")
-    if not CORPUS.exists():
-        pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("both")
-    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:1]]
-    short = (row | {"candidates": row["candidates"][:2]} for row in rows)
-    (folder / "one.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in short))
+    corpus = shared.summeval(folder / "one.jsonl", 1, 2)
     (folder / "bert").mkdir()
     judges: dict[str, dict[str, Any]] = {
         name: {}
@@ -57,7 +54,7 @@ def config(tmp_path_factory, tiny):
     }
     model = speaking(tiny("bytes"), folder / "model")
     return {
-        "corpus": str(folder / "one.jsonl"), "axes": ["coherence"], "coverage_floor": 0,
+        "corpus": corpus, "axes": ["coherence"], "coverage_floor": 0,
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
         "judges": judges | FURTHER, "agreement": {"resamples": 0},
         "workers": {"executor": "local"}, "out": str(folder),

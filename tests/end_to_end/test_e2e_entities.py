@@ -13,9 +13,9 @@ import pytest
 
 from evaljudge import run
 from tests import build
+from tests.end_to_end import shared
 from tests.tiny import make_tiny_model
 
-CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 SETTINGS = {"at_least": 1, "most_entities": 3, "max_tokens": 1024, "votes": "modelled"}
 ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32}
 SYSTEMS = 3
@@ -27,34 +27,19 @@ pytestmark = [pytest.mark.engine, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    if not CORPUS.exists():
-        pytest.skip("the shared human judgements are not here")
+def finished(tmp_path_factory, shared_engines):
     folder = tmp_path_factory.mktemp("entities")
-    lines = CORPUS.read_text().splitlines()
-    rows = [json.loads(line) for line in lines[:3]]
-    cut = (row | {"candidates": row["candidates"][:SYSTEMS]} for row in rows)
-    (folder / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in cut))
+    corpus = shared.summeval(folder / "three.jsonl", 3, SYSTEMS)
     answers = "Yes No Contradict Partially Unknown " * 500  # a token each, as of any real model
-    texts = [answers, *(json.loads(line)["source"] for line in lines[:40])]
-    make_tiny_model(folder / "tiny", texts)
-    return folder
-
-
-def model_of(folder: Path) -> dict[str, Any]:
-    return {"source": str(folder / "tiny"), "engine": ENGINE, "least_mass": 0}
-
-
-@pytest.fixture(scope="module")
-def finished(folder, shared_engines):
+    sources = [row["source"] for row in build.lines(build.SHARED / "summeval.jsonl")[:40]]
+    tiny = make_tiny_model(folder / "tiny", [answers, *sources])
     config = {
-        "corpus": str(folder / "three.jsonl"),
+        "corpus": corpus,
         "out": str(folder / "out"),
-        "model": model_of(folder),
+        "model": {"source": str(tiny), "engine": ENGINE, "least_mass": 0},
         "judges": {"entities": SETTINGS},
         "coverage_floor": 0.5,
     }
-    (folder / "config.yaml").write_text(json.dumps(config))
     assert run(config, engines=shared_engines).exit_code == 0
     return folder / "out"
 
@@ -78,9 +63,8 @@ def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished):
     assert set(counts.values()) == {3 * SYSTEMS}
     assert all((row["value"] is None) == bool(row["reason"]) for row in rows)
     scored = Counter(row["scorer"] for row in rows if row["status"] == "ok")
-    assert (
-        scored["entities.completeness"] == 3 * SYSTEMS
-    )  # `at_least: 1`: every document has a rubric
+    # `at_least: 1`: every document has a rubric
+    assert scored["entities.completeness"] == 3 * SYSTEMS
     assert scored["entities.readability"] == 3 * SYSTEMS
     assert scored["entities.correctness"] == scored["entities.correctness.modelled"] > 0
     fitted = json.loads((finished / "report/fitted.json").read_text())

@@ -4,7 +4,6 @@ Three documents of SummEval, the tiny random model, and tiny encoders made on th
 numbers say nothing; that all are there, and that the plan knew what would be asked, is the point.
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from tokenizers import Tokenizer
 import evaljudge
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
+from tests.end_to_end import shared
 from tests.engines.test_rating import rewarding
 from tests.metrics.tiny_models import bert, with_marks
 from tests.tiny import END, SPECIALS
 
 pytestmark = pytest.mark.engine
-CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 SYSTEMS = 4
 ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27, "block_size": 32}
 DEPENDS_ON_REPLIES = {"checklist", "entities", "pairs", "roles"}
@@ -45,12 +44,8 @@ def speaking(tiny: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory, tiny):
-    if not CORPUS.exists():
-        pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("everything")
-    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:3]]
-    cut = (row | {"candidates": row["candidates"][:SYSTEMS]} for row in rows)
-    (folder / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in cut))
+    corpus = shared.summeval(folder / "three.jsonl", 3, SYSTEMS)
     model = speaking(tiny("bytes"), folder / "model")
     places = {name: folder / name for name in ("bert", "bart", "classifier")}
     for place in places.values():
@@ -70,7 +65,7 @@ def config(tmp_path_factory, tiny):
     rates = {"model": {"source": str(rater), "engine": ENGINE}}
     judges |= {"reward": rates, "grounded": rates | {"label": "LABEL_0"}}
     return {
-        "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
+        "corpus": corpus, "axes": ["coherence", "relevance"],
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
         "judges": judges, "metrics": metrics, "coverage_floor": 0,
         "agreement": {"resamples": 50},

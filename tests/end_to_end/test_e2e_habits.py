@@ -9,7 +9,7 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.world import as_jsonl, make_cases
-from evaljudge.errors import UserError
+from tests.build import refusal
 from tests.engines.habitual import HABITS, make_habitual
 
 pytestmark = pytest.mark.engine
@@ -57,12 +57,9 @@ def of_nano(judged):
 def test_a_habit_before_and_after(name, judged, of_nano, tmp_path):
     source = str(make_habitual(tmp_path / "model", name))
     as_before: dict[str, Any] = {"source": source, "reply": ""}
-    with pytest.raises(UserError) as refused:
-        judged(f"{name} refused", **as_before)
-    said = str(refused.value)
+    said = refusal(judged, f"{name} refused", **as_before)
     assert said.startswith(f"judges.synthetic: model {source} puts only ")
     assert "on the answers offered (Better, Worse, Similar): its reply begins with " in said
-    assert "\n" not in said
 
     before = judged(f"{name} before", least_mass=0, **as_before)
     after = judged(f"{name} after", source=source)

@@ -43,7 +43,7 @@ def fatal_engines(log: Path) -> ScriptedEngines:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("writer", [None, pytest.param("another", marks=pytest.mark.long)])
+@pytest.mark.parametrize("writer", [None, "another"])
 def test_cases_that_kill_are_set_aside(writer, local_ray, tmp_path):
     def of(name: str) -> dict[str, Any]:
         mine = {"writer": writer, "coverage_floor": 0.5, "workers": {"executor": "ray"}}

@@ -14,47 +14,24 @@ import pytest
 
 from tests.end_to_end import shared
 
-Row = dict[str, Any]
-
-
-class Shell:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.rows(shared.cases(4))
-        self.configure({})
-
-    def rows(self, rows: list[Row]) -> None:
-        shared.write_cases(self.folder / "cases.jsonl", rows)
-
-    def configure(self, changes: Row) -> None:
-        config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
-        (self.folder / "config.yaml").write_text(json.dumps(config | changes))
-
-    def call(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """By a process of its own, as a shell does it."""
-        return subprocess.run(
-            [sys.executable, "-m", "evaljudge", *arguments],
-            cwd=self.folder, env=os.environ | {"HF_HUB_OFFLINE": "1"} | environment,
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-
-    def refused(self) -> str:
-        done = self.call("run", "config.yaml")
-        assert (done.returncode, done.stdout) == (2, ""), done.stderr
-        assert done.stderr.startswith("evaljudge: ")
-        assert done.stderr.count("\n") == 1, done.stderr
-        assert not (self.folder / "out").exists()
-        return done.stderr
-
-
-@pytest.fixture
-def shell(tmp_path):
-    return Shell(tmp_path)
-
-
 JUDGED = {"judges": {"synthetic": {}}}
 HUB = "nobody/nothing"
 """A hub's name: whether the hub may be asked is read from the environment, as Python starts."""
+
+
+def refused(folder: Path, changes: dict[str, Any], **environment: str) -> list[str]:
+    """The lines on stderr of a run that is refused, in a process of its own."""
+    shared.write_cases(folder / "cases.jsonl", shared.cases(4))
+    config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
+    (folder / "config.yaml").write_text(json.dumps(config | changes))
+    done = subprocess.run(
+        [sys.executable, "-m", "evaljudge", "run", "config.yaml"], cwd=folder,
+        env=os.environ | {"HF_HUB_OFFLINE": "1"} | environment,
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()
 
 
 @pytest.mark.service
@@ -70,16 +47,14 @@ HUB = "nobody/nothing"
         ),
     ],
 )
-def test_a_mistake_in_the_configuration(shell, changes, said):
-    shell.configure(changes)
-    assert said in shell.refused()
+def test_a_mistake_in_the_configuration(tmp_path, changes, said):
+    (line,) = refused(tmp_path, changes)
+    assert line.startswith("evaljudge: ") and said in line
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.ray
-def test_a_ray_that_does_not_answer_is_not_waited_for(shell, tiny):
-    shell.configure(JUDGED | {"model": str(tiny())})
-    done = shell.call("run", "config.yaml", RAY_ADDRESS="127.0.0.1:1")
-    assert done.returncode == 2, done.stderr
-    *_, last = done.stderr.splitlines()
+def test_a_ray_that_does_not_answer_is_not_waited_for(tmp_path, tiny):
+    model = {"model": str(tiny())}
+    *_, last = refused(tmp_path, JUDGED | model, RAY_ADDRESS="127.0.0.1:1")
     assert last.startswith("evaljudge: RAY_ADDRESS: no Ray answers at 127.0.0.1:1")
-    assert "Traceback" not in done.stderr

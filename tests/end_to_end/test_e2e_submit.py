@@ -29,7 +29,6 @@ BIN = Path(sys.executable).parent
 STARTING, RUNNING, STOPPING = 90, 600, 5
 JOB = "the-same-run"
 SELECTION = "best"
-"""No checks: asks are easily counted."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import study_runs
+from tests import build
 from tests.engines.conftest import SMALL
 
 RANK, ALPHA = 4, 8
@@ -127,11 +128,7 @@ def adapter(tiny, tmp_path):
 
 
 def refusal(one: ModelSource) -> str:
-    with pytest.raises(UserError) as refused:
-        _ = VllmEngines().describe(one).identity
-    said = str(refused.value)
-    assert "\n" not in said
-    return said
+    return build.refusal(lambda: VllmEngines().describe(one).identity)
 
 
 @pytest.mark.parametrize(

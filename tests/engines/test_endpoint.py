@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
 from math import log
@@ -27,7 +27,7 @@ from evaljudge.engines.source import Thinking
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
 from evaljudge.runs.pipeline import make_report
-from tests.build import config, document, jsonl, stored
+from tests.build import config, document, jsonl, refusal, stored
 from tests.engines.openai_server import MODEL, Ask, Reply, Server, changed, shown, well
 
 pytestmark = pytest.mark.service
@@ -37,13 +37,13 @@ SECRET = "sk-not-to-be-seen"
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.02)
     monkeypatch.delenv(USUAL_KEY, raising=False)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with Server() as one:
         yield one
 
@@ -87,9 +87,7 @@ PASSING: dict[str, Callable[[Ask], Reply]] = {
 }
 
 
-def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(
-    tmp_path: Path, server: Server
-) -> None:
+def test_what_passes_is_asked_again_and_nothing_is_lost_or_doubled(tmp_path, server):
     (tmp_path / "well").mkdir()
     wanted = scored(tmp_path / "well", server)
     assert {row["status"] for row in wanted} == {"ok"}
@@ -133,9 +131,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize(("bad", "reason"), FAILING.values(), ids=FAILING.keys())
-def test_what_one_request_is_refused_is_its_own_reason(
-    server: Server, bad: Callable[[Ask], Reply], reason: str
-) -> None:
+def test_what_one_request_is_refused_is_its_own_reason(server, bad, reason):
     model = opened(server)
     server.answers = lambda ask: bad(ask) if "Text 3." in ask.text else well(ask)
     replies = chosen(model)
@@ -162,9 +158,7 @@ ENDING = {
 
 
 @pytest.mark.parametrize(("bad", "line"), ENDING.values(), ids=ENDING.keys())
-def test_what_concerns_the_run_ends_it_in_one_line(
-    server: Server, monkeypatch: pytest.MonkeyPatch, bad: Callable[[Ask], Reply], line: str
-) -> None:
+def test_what_concerns_the_run_ends_it_in_one_line(server, monkeypatch, bad, line):
     monkeypatch.setenv("OUR_KEY", SECRET)
     model = opened(server, wait=0.3, key="OUR_KEY")
     server.answers = bad
@@ -177,9 +171,7 @@ def test_what_concerns_the_run_ends_it_in_one_line(
 
 
 @pytest.mark.parametrize("said", [{"Retry-After": "0.4"}, {"retry-after-ms": "400"}], ids=str)
-def test_a_busy_server_is_left_alone_for_as_long_as_it_says(
-    server: Server, said: dict[str, str]
-) -> None:
+def test_a_busy_server_is_left_alone_for_as_long_as_it_says(server, said):
     model, times = opened(server), list[float]()
 
     def busy_once(ask: Ask) -> Reply:
@@ -191,17 +183,16 @@ def test_a_busy_server_is_left_alone_for_as_long_as_it_says(
     assert times[1] - times[0] >= 0.4
 
 
-def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
+def test_a_redirect_is_not_followed(monkeypatch, server):
     monkeypatch.setenv("OUR_KEY", SECRET)
     with Server() as other:
         model = opened(server, key="OUR_KEY")
         server.answers = lambda ask: Reply({}, 302, {"Location": f"{other.url}/chat/completions"})
-        with pytest.raises(UserError, match="it sends on to"):
-            chosen(model)
+        assert "it sends on to" in refusal(chosen, model)
         assert not other.asks
 
 
-def test_a_server_that_is_gone_for_a_while_is_waited_for(tmp_path: Path, server: Server) -> None:
+def test_a_server_that_is_gone_for_a_while_is_waited_for(server):
     model = opened(server, wait=20)
     wanted = chosen(model)
     with Server() as first:
@@ -217,7 +208,7 @@ def test_a_server_that_is_gone_for_a_while_is_waited_for(tmp_path: Path, server:
     model.close()
 
 
-def test_a_run_that_ended_is_resumed_and_ends_alike(tmp_path: Path, server: Server) -> None:
+def test_a_run_that_ended_is_resumed_and_ends_alike(tmp_path, server):
     (tmp_path / "whole").mkdir()
     wanted, count = scored(tmp_path / "whole", server), Counter[str]()
 
@@ -232,7 +223,7 @@ def test_a_run_that_ended_is_resumed_and_ends_alike(tmp_path: Path, server: Serv
     assert scored(tmp_path, server, wait=0.2) == wanted
 
 
-def test_concurrency_follows_the_server() -> None:
+def test_concurrency_follows_the_server():
     pace = Pace(512)
     for _ in range(32):
         pace.note(None)
@@ -248,9 +239,7 @@ def test_concurrency_follows_the_server() -> None:
 @pytest.mark.parametrize(
     "executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
 )
-def test_all_workers_together_ask_no_more_at_once_than_was_said(
-    tmp_path: Path, server: Server, executor: str
-) -> None:
+def test_all_workers_together_ask_no_more_at_once_than_was_said(tmp_path, server, executor):
     jsonl(tmp_path / "cases.jsonl", [document(n) for n in range(24)])
     server.answers = lambda ask: (
         Reply("ouch", 500) if "13" in ask.text else replace(well(ask), drip=0.0005)
@@ -262,7 +251,7 @@ def test_all_workers_together_ask_no_more_at_once_than_was_said(
     assert 4 <= server.most_at_once <= 6  # of one worker of two: 3
 
 
-def test_samples_stand_in_where_no_log_probabilities_are_shown(server: Server) -> None:
+def test_samples_stand_in_where_no_log_probabilities_are_shown(server):
     """As of a server that gives one answer, whatever `n` is."""
 
     def says(ask: Ask) -> Reply:
@@ -288,7 +277,7 @@ def top(generated: str, **shown: float) -> TopTokens:
     return TopTokens(generated, [(token, log(p)) for token, p in shown.items()])
 
 
-def test_what_is_known_is_told_from_what_may_be() -> None:
+def test_what_is_known_is_told_from_what_may_be():
     """`W` may become `Worse`, or anything; what is not shown holds at most .1 in all."""
     known = read_shown(OPTIONS, [top("Better", Better=0.6, W=0.2, The=0.1)], top=3)
     assert isinstance(known, Known) and not known.goes_on
@@ -297,7 +286,7 @@ def test_what_is_known_is_told_from_what_may_be() -> None:
     assert known.within == pytest.approx(0.3 / 0.9)
 
 
-def test_the_reply_that_was_generated_is_followed() -> None:
+def test_the_reply_that_was_generated_is_followed():
     rows = [top("W", W=0.7, Better=0.29999, The=1e-5), top("orse", orse=0.9, ell=0.1)]
     first = read_shown(OPTIONS, rows[:1], top=3)
     known = read_shown(OPTIONS, rows, top=2)
@@ -306,7 +295,7 @@ def test_the_reply_that_was_generated_is_followed() -> None:
     assert known.held["Worse"] == pytest.approx(0.63) and known.within < 1e-6
 
 
-def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
+def test_the_way_is_in_the_signature(tmp_path, server):
     signature = scored(tmp_path, server)[0]["signature"]
     assert (
         f"judge-1 (judge-1) at {server.url} | bounds by the top 5 tokens (widest 0.1) |"
@@ -334,11 +323,10 @@ def test_the_way_is_in_the_signature(tmp_path: Path, server: Server) -> None:
         ({"endpoint": "https://a.b/v1", "adapter": "m"}, "has `endpoint` and `adapter`"),
     ],
 )
-def test_what_is_refused_before_anything_is_asked(model: dict[str, Any] | str, line: str) -> None:
-    with pytest.raises(UserError) as refused:
-        load_config({"corpus": "c", "out": "o", "model": model})
-    assert line in str(refused.value) and SECRET not in str(refused.value)
-    assert "abc" not in str(refused.value) and "\n" not in str(refused.value)
+def test_what_is_refused_before_anything_is_asked(model, line):
+    words = refusal(load_config, {"corpus": "c", "out": "o", "model": model})
+    assert line in words and SECRET not in words
+    assert "abc" not in words
 
 
 def thinking(ask: Ask) -> Reply:
@@ -404,12 +392,11 @@ def thoughtful(server: Server) -> ModelSource:
     return ModelSource(MODEL, endpoint=Endpoint(url=server.url, wait=5), thinking=how)
 
 
-def test_a_server_of_token_ids_thinks_before_it_is_read(server: Server) -> None:
+def test_a_server_of_token_ids_thinks_before_it_is_read(server):
     server.answers = by_ids
     source = thoughtful(server)
     assert VllmEngines().describe(source).identity.way.startswith("exact")
     (reply,) = chosen(VllmEngines().open(source, seed=0), [Prompt(("Compare.",))])
-    assert isinstance(reply, Chosen)
     assert reply.p == pytest.approx({"Better": 0.5, "Worse": 0.4, "Similar": 0.1}, abs=1e-3)
     assert reply.within == pytest.approx(0.3, abs=1e-3)
     assert [(t.text, t.finish) for t in reply.thoughts] == [("good", "stop"), ("bad", "length")]
@@ -422,7 +409,7 @@ def test_a_server_of_token_ids_thinks_before_it_is_read(server: Server) -> None:
     assert all(any(text.endswith(end) for text in read) for end in ends)
 
 
-def test_a_server_without_token_ids_is_refused_a_thought(server: Server) -> None:
+def test_a_server_without_token_ids_is_refused_a_thought(server):
     with pytest.raises(UserError, match="`thinking` reads probabilities after token ids"):
         VllmEngines().describe(thoughtful(server))
     assert not any("logprobs" in ask.body for ask in server.asks), "nothing was asked"
@@ -441,16 +428,12 @@ def no_such_model(ask: Ask) -> Reply:
         (thinking, "it thinks before it answers: switch that off"),
     ],
 )
-def test_a_likely_mistake_is_told_in_a_line(
-    server: Server, answers: Callable[[Ask], Reply], line: str
-) -> None:
+def test_a_likely_mistake_is_told_in_a_line(server, answers, line):
     server.answers = answers
-    with pytest.raises(UserError) as refused:
-        opened(server)
-    assert line in str(refused.value) and "\n" not in str(refused.value)
+    assert line in refusal(opened, server)
 
 
-def test_low_mass_is_told_in_an_endpoints_own_words(tmp_path: Path, server: Server) -> None:
+def test_low_mass_is_told_in_an_endpoints_own_words(tmp_path, server):
     line = [{"token": "Hm", "logprob": 0.0, "top_logprobs": [{"token": "Hm", "logprob": -0.01}]}]
 
     def hums(ask: Ask) -> Reply:
@@ -461,7 +444,7 @@ def test_low_mass_is_told_in_an_endpoints_own_words(tmp_path: Path, server: Serv
         scored(tmp_path, server, widest=1)
 
 
-def test_a_model_with_a_temperature_of_its_own_is_sent_none(server: Server) -> None:
+def test_a_model_with_a_temperature_of_its_own_is_sent_none(server):
     def fixed(ask: Ask) -> Reply:
         return well(ask) if ask.body.get("temperature", 1) == 1 else Reply({"error": "no"}, 400)
 
@@ -473,35 +456,32 @@ def test_a_model_with_a_temperature_of_its_own_is_sent_none(server: Server) -> N
     assert "temperature" not in server.asks[-1].body
 
 
-def test_a_judge_that_weighs_is_refused_where_nothing_is_weighed(
-    tmp_path: Path, server: Server
-) -> None:
+def test_a_judge_that_weighs_is_refused_where_nothing_is_weighed(tmp_path, server):
     jsonl(tmp_path / "cases.jsonl", [document(0)])
     asked = config(tmp_path, model={"endpoint": server.url}, judges={"likelihood": {}})
-    with pytest.raises(UserError, match=r"judges\.likelihood reads the log-probabilities"):
-        run(asked)
+    assert "judges.likelihood reads the log-probabilities" in refusal(run, asked)
 
 
-def test_the_usual_key_goes_to_no_other_host_unencrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usual_key_goes_to_no_other_host_unencrypted(monkeypatch):
     monkeypatch.setenv(USUAL_KEY, SECRET)
     with pytest.raises(UserError, match=f"{USUAL_KEY} is set, and a key is not sent over plain"):
         Endpoint(url="http://example.org/v1").secret()
     assert Endpoint(url="http://[::1]:80/v1").secret() == SECRET
 
 
-def test_routes_keep_what_the_url_says() -> None:
+def test_routes_keep_what_the_url_says():
     azure = Endpoint(url="https://x.y/openai/deployments/d/chat/completions?api-version=1")
     assert azure.at("models") == "https://x.y/openai/deployments/d/models?api-version=1"
     assert Endpoint(url="http://localhost:1/v1/").at("/tokenize") == "http://localhost:1/tokenize"
 
 
-def test_what_a_server_may_read_as_special_is_neutralised() -> None:
+def test_what_a_server_may_read_as_special_is_neutralised():
     text = "<|im_end|> <s> </s> [INST] <article> <｜User｜> a < b [1] <pad>"
     there = "< |im_end| > < s> < /s> [ INST] <article> < ｜User｜ > a < b [1] < pad>"
     assert neutralised(text) == there
 
 
-def test_written_replies_come_in_number_and_form(server: Server) -> None:
+def test_written_replies_come_in_number_and_form(server):
     model = opened(server)
     how = Writing(8, n=3, temperature=1.0, schema='{"type": "object"}')
     (reply,) = asyncio.run(model.write(PROMPTS[:1], how))
@@ -523,7 +503,7 @@ main(["run", sys.argv[1]])
 """
 
 
-def test_neither_vllm_nor_torch_is_needed(tmp_path: Path, server: Server) -> None:
+def test_neither_vllm_nor_torch_is_needed(tmp_path, server):
     jsonl(tmp_path / "cases.jsonl", [document(n) for n in range(3)])
     (tmp_path / "c.yaml").write_text(
         f"corpus: {tmp_path}/cases.jsonl\nout: {tmp_path}/out\nmodel: {{endpoint: {server.url}}}\n"

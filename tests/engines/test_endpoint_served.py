@@ -3,7 +3,6 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from math import isclose
@@ -35,7 +34,7 @@ CLOSE = 1e-3
 
 
 @pytest.fixture(scope="module")
-def server(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+def server(tiny, tmp_path_factory):
     with serving(tiny(), tmp_path_factory.mktemp("served") / "log") as one:
         yield one
 
@@ -47,13 +46,12 @@ def source(server: VllmServer, **settings: Any) -> ModelSource:
 def partly(server: VllmServer, top: int) -> EndpointModel:
     """The model as on a server that shows its most probable tokens and no more."""
     meant = source(server, widest=1.0)
-    assert meant.endpoint
     client = Client(meant.endpoint)
     served = replace(_by_text(client, meant, "m"), top=top)
     return EndpointModel(client, served, meant, seed=0)
 
 
-def test_it_answers_as_the_engine_here(server: VllmServer, engine: Any) -> None:
+def test_it_answers_as_the_engine_here(server, engine):
     here, there = engine(), VllmEngines().open(source(server), seed=0)
 
     async def replies(model: Any) -> list[Any]:
@@ -72,7 +70,7 @@ def test_it_answers_as_the_engine_here(server: VllmServer, engine: Any) -> None:
     assert [reply.samples for reply in ours[2]] == [reply.samples for reply in theirs[2]]
 
 
-def test_a_special_token_in_a_document_stays_text(server: VllmServer, engine: Any) -> None:
+def test_a_special_token_in_a_document_stays_text(server, engine):
     odd = [Prompt(("Read.\n", text, "\nAnswer"), 1) for text in ("a <pad> b", "a </s>", "<|user|>")]
     there = VllmEngines().open(source(server), seed=0)
     options = Options(CASES["a token or so each"])
@@ -83,7 +81,7 @@ def test_a_special_token_in_a_document_stays_text(server: VllmServer, engine: An
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+def judge(tmp_path_factory):
     """The demo's, which knows what it is asked."""
     with serving(CHECKPOINT, tmp_path_factory.mktemp("judge") / "log") as one:
         yield one
@@ -105,9 +103,7 @@ LONGER = [("First", "Finally", "Then"), ("Mr Zelley moved", "Mr Fenwick"), ("Sim
 @pytest.mark.long
 @pytest.mark.parametrize("asks", [100, 1000], ids=["100", "1,000"])
 @pytest.mark.parametrize("top", [5, 20])
-def test_the_exact_probability_lies_within_every_stated_bound(
-    judge: VllmServer, top: int, asks: int
-) -> None:
+def test_the_exact_probability_lies_within_every_stated_bound(judge, top, asks):
     exact, bounded = VllmEngines().open(source(judge), seed=0), partly(judge, top)
     wide = list[float]()
     for names in (("Better", "Worse", "Similar"), *LONGER):
@@ -144,9 +140,7 @@ def same(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.long
-def test_a_run_through_it_has_the_tables_of_a_run_here(
-    server: VllmServer, tiny: Any, tmp_path: Path
-) -> None:
+def test_a_run_through_it_has_the_tables_of_a_run_here(server, tiny, tmp_path):
     least = {"least_mass": 0}
     here = scored(tmp_path / "here", {"source": str(tiny()), "engine": SMALL} | least, 4)
     there = scored(tmp_path / "there", {"endpoint": server.url, "name": "m"} | least, 4)
@@ -155,7 +149,7 @@ def test_a_run_through_it_has_the_tables_of_a_run_here(
 
 
 @pytest.mark.long
-def test_a_jury_has_an_engine_and_a_server(server: VllmServer, tiny: Any, tmp_path: Path) -> None:
+def test_a_jury_has_an_engine_and_a_server(server, tiny, tmp_path):
     jsonl(tmp_path / "cases.jsonl", [document(n, "AB") for n in range(3)])
     least, asked = {"least_mass": 0}, {"judge": "geval", "max_tokens": 16}
     here = {"source": str(tiny()), "engine": SMALL} | least
@@ -174,9 +168,7 @@ def test_a_jury_has_an_engine_and_a_server(server: VllmServer, tiny: Any, tmp_pa
 
 
 @pytest.mark.long
-def test_a_server_that_is_killed_and_started_again_is_resumed_alike(
-    tiny: Any, tmp_path: Path
-) -> None:
+def test_a_server_that_is_killed_and_started_again_is_resumed_alike(tiny, tmp_path):
     with serving(tiny(), tmp_path / "log") as first:
         model = {"endpoint": {"url": first.url, "wait": 300}, "least_mass": 0}
         whole = scored(tmp_path / "whole", model)

@@ -28,7 +28,7 @@ from evaljudge.model.asks import Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Document
 from evaljudge.runs.job import make_job
-from tests.build import config, document, jsonl, planned_text
+from tests.build import config, document, jsonl, planned_text, refusal
 from tests.engines.habitual import EMPTY, FINAL, HABITS
 from tests.lazily import Lazily
 
@@ -253,9 +253,8 @@ def test_where_both_speak_the_reply_wins_and_the_plan_says_so(with_habit, tmp_pa
     ],
 )
 def test_thinking_that_cannot_be(model, said):
-    with pytest.raises(UserError) as refused:
-        load_config({"corpus": "c", "out": "o", "model": {"source": "m"} | model})
-    assert said in str(refused.value)
+    words = refusal(load_config, {"corpus": "c", "out": "o", "model": {"source": "m"} | model})
+    assert said in words
 
 
 def test_what_is_written_is_known_by_the_model_without_its_thoughts():
@@ -329,8 +328,7 @@ def test_an_unknown_switch_is_refused(thinker):
 
 def test_a_template_that_drops_the_message_is_refused(thinker):
     thinker.hf.chat_template = "{{ bos_token }}hello"
-    with pytest.raises(UserError, match="leaves out the message"):
-        read_template(thinker, {}, frozenset())
+    assert "leaves out the message" in refusal(read_template, thinker, {}, frozenset())
 
 
 def test_a_model_without_a_template_completes(tiny):

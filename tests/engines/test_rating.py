@@ -13,11 +13,10 @@ from safetensors.numpy import load_file, save_file
 
 import evaljudge
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating
 from evaljudge.reasons import by_kind
 from evaljudge.runs.job import make_job
-from tests.build import config, document, jsonl
+from tests.build import config, document, jsonl, refusal
 from tests.engines.conftest import SMALL
 from tests.metrics.tiny_models import bert, with_marks
 
@@ -112,7 +111,7 @@ class Peer:
         (of_roberta, Rating(("LABEL_1",), between="</s>")),
     ],
 )
-def test_ratings_are_those_of_transformers(rater, shared_engines, kind, how) -> None:
+def test_ratings_are_those_of_transformers(rater, shared_engines, kind, how):
     folder = rater(kind)
     source = ModelSource(str(folder), engine=SMALL)
     model, peer = shared_engines.open(source, 0), Peer(folder)
@@ -133,7 +132,7 @@ def test_ratings_are_those_of_transformers(rater, shared_engines, kind, how) -> 
 
 
 @pytest.mark.engine
-def test_what_is_longer_than_the_context_is_not_cut(rater, shared_engines) -> None:
+def test_what_is_longer_than_the_context_is_not_cut(rater, shared_engines):
     model = shared_engines.open(ModelSource(str(rater(inferring)), engine=SMALL), 0)
     asked = [Prompt((SOURCE * 9,)), Prompt((SOURCE,))], TEXTS
     long, short = asyncio.run(model.rate(*asked, Rating(("neutral",))))
@@ -142,9 +141,7 @@ def test_what_is_longer_than_the_context_is_not_cut(rater, shared_engines) -> No
 
 
 @pytest.mark.engine
-def test_a_run_with_a_reward_model_and_one_that_checks_facts(
-    rater, shared_engines, tmp_path
-) -> None:
+def test_a_run_with_a_reward_model_and_one_that_checks_facts(rater, shared_engines, tmp_path):
     jsonl(tmp_path / "cases.jsonl", [document(n) | {"source": SOURCE} for n in range(2)])
     reward, facts = ({"source": str(rater(k)), "engine": SMALL} for k in (rewarding, inferring))
     judges = {"reward": {"model": reward}, "grounded": {"model": facts}}
@@ -169,32 +166,30 @@ def refused(tiny, tmp_path):
             told(tmp_path / "model", **named(*labels))
         told(tmp_path / "model", **more.pop("told", {}))
         given = config(tmp_path, model=str(tmp_path / "model"), judges=judges, **more)
-        with pytest.raises(UserError) as error:
-            make_job(evaljudge.config.load_config(given))
-        return str(error.value).replace(f"{tmp_path}/", "")
+        return refusal(make_job, evaljudge.config.load_config(given)).replace(f"{tmp_path}/", "")
 
     return ask
 
 
-def test_a_chat_model_is_not_asked_to_rate(refused) -> None:
+def test_a_chat_model_is_not_asked_to_rate(refused):
     said = refused({"reward": {}})
     assert said.startswith("judges.reward: model@")
     assert said.endswith("it needs a model that was trained to rate texts, and loaded here")
 
 
-def test_a_model_that_rates_is_not_asked_to_write(refused) -> None:
+def test_a_model_that_rates_is_not_asked_to_write(refused):
     assert "was trained to rate texts, and neither writes nor" in refused({"geval": {}}, "LABEL_0")
 
 
-def test_a_label_that_is_not_there(refused) -> None:
+def test_a_label_that_is_not_there(refused):
     said = refused({"grounded": {"label": "suported"}}, "refuted", "supported")
     assert said.endswith("`label` must name one of the model's labels: refuted, supported")
 
 
-def test_several_numbers_are_no_reward(refused) -> None:
+def test_several_numbers_are_no_reward(refused):
     assert "`label` must name one" in refused({"reward": {}}, "bad", "good")
 
 
-def test_a_number_for_each_token_is_no_rating(refused) -> None:
+def test_a_number_for_each_token_is_no_rating(refused):
     said = refused({"reward": {}}, told={"architectures": ["Qwen2ForRewardModel"]})
     assert "it gives a number for each token" in said

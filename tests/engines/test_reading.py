@@ -39,7 +39,6 @@ def assert_equal_to_the_engine_s(folder: str | Path, chat: Mapping[str, Any] | N
     asked = wanted(folder, chat)
     apart, engine = read_apart(asked), load_tokeniser(asked)
     here = read_here(asked)
-    assert apart is not None
     assert (apart[0].to_str(), apart[1]) == (here[0].to_str(), here[1])
     texts = Texts(apart[0])
     assert [texts.part(text) for text in TEXTS] == [engine.part(text) for text in TEXTS]

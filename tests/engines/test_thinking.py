@@ -36,7 +36,7 @@ PROMPTS = [Prompt(("Compare.\n", ARTICLE, f"\nTarget: {n} boats."), 1) for n in 
 
 
 @pytest.fixture(scope="module")
-def thinker(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def thinker(tiny, tmp_path_factory):
     """`<pad>` becomes `</think>`, and the model says it about as often as it ends its turn."""
     from safetensors.numpy import load_file, save_file
 
@@ -55,7 +55,7 @@ def thinker(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(thinker: Path, shared_engines: Any) -> Any:
+def opened(thinker, shared_engines):
     def open_one(**thinking: Any) -> Any:
         how = Thinking(**{"tokens": 24, "temperature": 1.0} | thinking) if thinking else None
         source = ModelSource(str(thinker), engine=SMALL, exactness=0.0, reply="", thinking=how)
@@ -85,7 +85,7 @@ def after(oracle: Oracle, begun: tuple[int, ...]) -> dict[str, float]:
 
 
 @pytest.mark.cuda_path
-def test_answers_are_read_after_each_thought_and_averaged(opened: Any, thinker: Path) -> None:
+def test_answers_are_read_after_each_thought_and_averaged(opened, thinker):
     model, oracle, asked = opened(tokens=24, samples=4), Oracle(thinker), dict[Any, Any]()
     closed = model._thinker.closed
 
@@ -120,7 +120,7 @@ def test_answers_are_read_after_each_thought_and_averaged(opened: Any, thinker: 
     assert ended == {"stop", "length"}, "some are cut, and some are not"
 
 
-def test_a_thought_costs_its_own_tokens_and_shares_its_prompt(opened: Any) -> None:
+def test_a_thought_costs_its_own_tokens_and_shares_its_prompt(opened):
     counting = CountingModel(opened(tokens=40, samples=3))
     replies = chosen(counting)  # type: ignore[arg-type]
     thoughts = [thought for reply in replies for thought in reply.thoughts]
@@ -135,7 +135,7 @@ def test_a_thought_costs_its_own_tokens_and_shares_its_prompt(opened: Any) -> No
 
 
 @pytest.mark.cuda_path
-def test_it_thinks_alike_alone_together_and_again(opened: Any) -> None:
+def test_it_thinks_alike_alone_together_and_again(opened):
     """So a resumed run has the thoughts that one which was not killed would have had."""
     for how in ({"temperature": 0.0}, {"samples": 3}):
         model = opened(tokens=24, **how)
@@ -148,7 +148,7 @@ def test_it_thinks_alike_alone_together_and_again(opened: Any) -> None:
             assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
 
 
-def test_what_is_written_is_asked_for_without_a_thought(opened: Any) -> None:
+def test_what_is_written_is_asked_for_without_a_thought(opened):
     how = Writing(max_tokens=8)
     with_thoughts, without = (
         asyncio.run(m.write(PROMPTS, how)) for m in (opened(tokens=9), opened())
@@ -156,7 +156,7 @@ def test_what_is_written_is_asked_for_without_a_thought(opened: Any) -> None:
     assert [r.samples for r in with_thoughts] == [r.samples for r in without]
 
 
-def test_thoughts_that_are_not_kept_are_counted(opened: Any) -> None:
+def test_thoughts_that_are_not_kept_are_counted(opened):
     kept, dropped = (chosen(opened(tokens=3, temperature=0.0, keep=k)) for k in (True, False))
     for one, other in zip(kept, dropped, strict=True):
         assert one.cut_thoughts == other.cut_thoughts
@@ -164,15 +164,13 @@ def test_thoughts_that_are_not_kept_are_counted(opened: Any) -> None:
         assert other.logprobs == pytest.approx(one.logprobs, abs=1e-4)
 
 
-def test_a_prompt_with_no_room_for_a_thought_has_its_reason(opened: Any) -> None:
+def test_a_prompt_with_no_room_for_a_thought_has_its_reason(opened):
     long = Prompt(("The river rose. " * 1990,))
     (reply,) = asyncio.run(opened(tokens=4000).choose([long], Options(NAMES)))
     assert isinstance(reply, Failed) and reply.reason.startswith("prompt too long: ")
 
 
-def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(
-    thinker: Path, shared_engines: Any, tmp_path: Path
-) -> None:
+def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(thinker, shared_engines, tmp_path):
     jsonl(tmp_path / "cases.jsonl", [document(n, fluency=n % 3 + 1.0) for n in range(4)])
     thinking = {"tokens": 1, "temperature": 0}
     model = {"source": str(thinker), "engine": SMALL, "least_mass": 0, "thinking": thinking}
@@ -201,7 +199,7 @@ def test_a_run_that_is_cut_short_goes_on_to_the_same_verdicts(
     assert "The model thought: " in page
 
 
-def test_a_template_without_thoughts_is_refused(tiny: Any, tmp_path: Path) -> None:
+def test_a_template_without_thoughts_is_refused(tiny, tmp_path):
     jsonl(tmp_path / "cases.jsonl", [document(0)])
     model = {"source": str(tiny()), "thinking": {"tokens": 12}}
     with pytest.raises(UserError, match=r"^model\.thinking: .* opens no block of thoughts"):
@@ -209,8 +207,8 @@ def test_a_template_without_thoughts_is_refused(tiny: Any, tmp_path: Path) -> No
 
 
 def test_answers_that_it_does_not_come_to_end_the_run_with_its_thought(
-    thinker: Path, shared_engines: Any, tmp_path: Path
-) -> None:
+    thinker, shared_engines, tmp_path
+):
     jsonl(tmp_path / "cases.jsonl", [document(0)])
     model = {"source": str(thinker), "engine": SMALL, "thinking": {"tokens": 3, "temperature": 0}}
     asked = config(tmp_path, model=model, judges={"pairs": {}, "direct": {"steps": False}})
@@ -226,9 +224,7 @@ def test_answers_that_it_does_not_come_to_end_the_run_with_its_thought(
 
 
 @pytest.mark.long
-def test_vllm_s_own_server_thinks_as_the_engine_here(
-    opened: Any, thinker: Path, tmp_path: Path
-) -> None:
+def test_vllm_s_own_server_thinks_as_the_engine_here(opened, thinker, tmp_path):
     here = chosen(opened(tokens=24, temperature=0.0))
     with serving(thinker, tmp_path / "log") as server:
         how = Thinking(tokens=24, temperature=0.0)

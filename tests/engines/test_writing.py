@@ -106,7 +106,6 @@ def test_a_prompt_longer_than_the_context_fails_in_words(engine):
         model.weigh(asked, ["rain", "rain"]),
     ]
     for failed, fine in map(asyncio.run, asks):
-        assert isinstance(failed, Failed)
         assert "leaves no room" in failed.reason
         assert "context of 8192" in failed.reason
         assert not isinstance(fine, Failed)
@@ -168,7 +167,7 @@ def test_what_was_just_written_is_weighed_from_its_prompt_s_cache(engine, length
         assert text_at - spent.block_size <= spent.cached < text_at
 
 
-def test_a_revision_changes_with_the_weights(tiny, tmp_path):
+def test_a_revision_changes_with_the_weights(tiny):
     engines = VllmEngines()
     one = engines.describe(ModelSource(str(tiny()))).identity
     again = engines.describe(ModelSource(str(tiny()))).identity

@@ -34,8 +34,7 @@ def answer_file(checkpoint: Path, asks: Path, replies: Path) -> None:
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+        return one.getsockname()[1]
 
 
 class VllmServer:

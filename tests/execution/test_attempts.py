@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +15,6 @@ from evaljudge.execution.attempts import (
     Here,
 )
 from evaljudge.execution.local import LocalNotes
-
-Begin = Callable[..., Attempt]
 
 
 def here(worker: str, notes: LocalNotes, dead: str = "") -> Here:

@@ -41,8 +41,7 @@ def cluster(monkeypatch):
     from ray.autoscaler._private.util import prepare_config
 
     monkeypatch.chdir(ROOT)  # its mounts are relative to the clone
-    config: dict[str, Any] = prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
-    return config
+    return prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ def manifests():
 
 @pytest.fixture
 def job(manifests):
-    spec: dict[str, Any] = manifests["RayJob"]["spec"]
-    return spec
+    return manifests["RayJob"]["spec"]
 
 
 def objects(file: Path) -> list[dict[str, Any]]:
@@ -295,7 +293,6 @@ def large():
 
 def test_the_large_models_engine_spans_the_gpus_of_one_machine(cluster, large):
     """As Ray asks for it: an actor with four GPUs on a node. Smaller machines are refused."""
-    assert large.model is not None
     engine = large.model.as_source().gpus_per_engine
     assert engine == large.workers.gpus == 4
     assert cluster["available_node_types"]["four_gpus"]["max_workers"] == 0  # until it is changed
@@ -315,7 +312,6 @@ def test_the_large_models_plan_counts_all_gpus_of_an_engine(tmp_path):
     def hours(*changes: str) -> float:
         said = planned_text(given, [*here, *changes], throughput=1, engines=ScriptedEngines())
         found = re.search(r"([\d.]+) GPU-hours", said)
-        assert found
         return float(found[1])
 
     assert hours() == pytest.approx(4 * hours("model.engine={}"), rel=0.01)

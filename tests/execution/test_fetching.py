@@ -12,9 +12,9 @@ import evaljudge
 from evaljudge.config import WorkersConfig
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.execution.ray.executor import RayExecutor
 from tests import build
+from tests.build import refusal, wait_until
 
 pytestmark = pytest.mark.ray
 
@@ -34,13 +34,6 @@ def refuse() -> None:
 
 def noted(folder: Path, what: str) -> int:
     return len(list(folder.glob(f"{what}-*")))
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
 
 
 def free_cpus() -> float:
@@ -100,8 +93,7 @@ class Noting(ScriptedEngines):
 def test_a_run_fetches_its_model_if_there_is_anything_to_ask(tmp_path, local_ray):
     given = build.config(tmp_path, judges={"synthetic": {}}, workers={"executor": "ray"})
     (tmp_path / "cases.jsonl").write_text("no JSON")
-    with pytest.raises(UserError, match=r"cases\.jsonl"):
-        evaljudge.run(given, engines=Noting(tmp_path))
+    assert "cases.jsonl" in refusal(evaljudge.run, given, engines=Noting(tmp_path))
     assert not (tmp_path / "out" / "run.json").exists()
     build.jsonl(tmp_path / "cases.jsonl", [build.document(1)])
     evaljudge.run(given, engines=Noting(tmp_path))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.scoring import Scored, Scoring, added_up
+from evaljudge.analysis.scoring import Scored, added_up
 from evaljudge.config import WorkersConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -24,6 +24,7 @@ from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.reporting import findings_of
 from evaljudge.storage import Output, Shard
 from evaljudge.storage import output as output_module
+from tests.frames import unfitted
 
 SHARDS = [Shard(n, 1, 2) for n in range(20)]
 SAID = "cases.jsonl:3: no such axis"
@@ -105,16 +106,7 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     """What came of all shards, what judges find in it, and the files of scores."""
     output = Output(job.config.out)
     shards = output.shards()
-    scoring = Scoring(
-        output=output,
-        judges=job.judges,
-        collecting=job.collecting(),
-        metrics={},
-        mixes={},
-        scorers=job.scorers,
-        signatures=job.judge_signatures(),
-        fitted={},
-    )
+    scoring = unfitted(job, output)
     parts = executor.as_done(scoring, output.scored_together(shards))
     scored = added_up(parts, scoring.nothing())
     rated = scored.tables.as_rated()

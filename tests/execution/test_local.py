@@ -273,11 +273,9 @@ class _Interrupting(Watcher):
         self._has = False
 
     def event(self, event: Event) -> None:
-        main = threading.main_thread().ident
-        assert main is not None
         if event.kind == "committed" and not self._has:
             self._has = True
-            signal.pthread_kill(main, signal.SIGINT)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
 
 def test_a_process_that_was_killed_accuses_no_case(tmp_path):
@@ -291,7 +289,7 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path):
     assert notes() == []
 
 
-def test_a_crash_counts_on_this_machine_only(tmp_path, monkeypatch):
+def test_a_crash_counts_on_this_machine_only(tmp_path):
     """Where the file is not there, as on another machine, nothing is known of a crash."""
     engines = Engines(answers=lambda prompt: os.abort())
     given = config(tmp_path)
@@ -329,7 +327,6 @@ def test_a_case_that_kills_what_measures_it_is_set_aside(tmp_path, lives, taken)
     codes = [in_a_process(work) for _ in range(taken + 1)]
     assert codes == [-signal.SIGBUS] * taken + [0]
     receipt = of.output.receipt("measure", of.shard)
-    assert receipt is not None
     assert (receipt["unscored"], receipt["gpus"]) == (taken == 3, 0)
     of_deadly = "worker died" if taken == 3 else 1.0
     assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import UserError
 from evaljudge.execution.ray.placement import Cluster, NodeGroup, Placement, groups_of, place
+from tests import build
 
 HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
 L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}
@@ -22,10 +22,7 @@ def placed(*nodes: dict[str, float], per_engine: int = 1, **wanted: Any) -> Plac
 
 
 def refusal(cluster: Cluster, per_engine: int = 1, **wanted: Any) -> str:
-    with pytest.raises(UserError) as refused:
-        place(WorkersConfig(**wanted), per_engine, cluster)
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
+    return build.refusal(place, WorkersConfig(**wanted), per_engine, cluster)
 
 
 @pytest.mark.parametrize(

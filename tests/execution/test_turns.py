@@ -19,11 +19,12 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.ray.board import PIECE, reading_board
 from tests import build
+from tests.build import wait_until
 from tests.end_to_end import shared
 from tests.end_to_end.killing import title
 
 pytestmark = [pytest.mark.ray, pytest.mark.long]
-CASES, PATIENCE = 24, 120.0
+CASES = 24
 SLOW = "document-7."
 
 
@@ -80,13 +81,6 @@ def scores(tmp_path, config):
         assert sorted(one, key=key) == sorted(other, key=key)
 
     return equal
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
 
 
 def processes(name: str) -> list[psutil.Process]:

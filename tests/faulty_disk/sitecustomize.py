@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
-OPERATIONS = ("folder", "open", "write", "sync", "rename", "link", "remove")
-
 
 class _Faults:
     """The plan in force, which is read anew at each operation."""
@@ -51,8 +49,7 @@ class _Faults:
         except FileNotFoundError:
             return []
         try:
-            rules: list[dict[str, Any]] = json.loads(os.read(handle, 1 << 16))
-            return rules
+            return json.loads(os.read(handle, 1 << 16))
         finally:
             os.close(handle)
 

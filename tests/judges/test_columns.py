@@ -15,7 +15,6 @@ NO_VOTE = {"answer": None, "p": None, "reason": None, "failed": None}
 def row_of(kind: str, kept: dict[str, Any], of_brief: bool = False) -> dict[str, Any]:
     """As a table's columns have it."""
     details = details_of(kind, "brief_columns" if of_brief else "verdict_columns")
-    assert details.read is not None
     (row,) = details.read([kept])
     found = {name: pa.array([row.get(name)], of) for name, of in details.types.items()}
     return {name: own.to_pylist(maps_as_pydicts="strict")[0] for name, own in found.items()}

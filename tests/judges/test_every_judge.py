@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from tests.build import refusal
 from tests.judges.builders import any_reply
 
 KINDS = (
@@ -176,9 +176,7 @@ MISTAKES: Sequence[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("kind", "settings", "said"), MISTAKES)
 def test_mistakes_in_settings_are_refused(kind, settings, said):
-    with pytest.raises(UserError) as refused:
-        made(kind, **settings)
-    assert said in str(refused.value)
+    assert said in refusal(made, kind, **settings)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +216,4 @@ def test_mistakes_in_settings_are_refused(kind, settings, said):
 )  # fmt: skip
 def test_templates_without_a_place_are_refused(tmp_path, kind, settings, template, words, said):
     (tmp_path / f"{template}.j2").write_text(words)
-    with pytest.raises(UserError) as refused:
-        made(kind, **settings, prompts=str(tmp_path))
-    assert said in str(refused.value)
+    assert said in refusal(made, kind, **settings, prompts=str(tmp_path))

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,6 +25,7 @@ from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import expand
 from tests import build
+from tests.build import refusal
 
 TASK = load_task("summary", ["fluency"])
 WHOLE = '''
@@ -53,7 +53,6 @@ class Half(Judge):
 
 other = 3
 '''
-Write = Callable[..., None]
 
 
 @pytest.fixture
@@ -135,10 +134,7 @@ def test_what_cannot_be_a_judge_is_refused_in_one_line(write, place, said):
     write("class Brief(:", "broken_judges")
     write("raise RuntimeError('no key')", "failing_judges")
     write("import no_such_package", "needy_judges")
-    with pytest.raises(UserError) as refused:
-        made_at(place)
-    assert str(refused.value).startswith(f"judges.mine: {said}")
-    assert "\n" not in str(refused.value)
+    assert refusal(made_at, place).startswith(f"judges.mine: {said}")
 
 
 def test_it_is_listed_by_its_path(write):
@@ -150,9 +146,8 @@ def test_it_is_listed_by_its_path(write):
 
 
 def test_a_name_cannot_be_a_path():
-    with pytest.raises(UserError) as refused:
-        make_judges({"my_own_judges:Brief": {}}, TASK)
-    assert 'below a name of its own: {NAME: {judge: "my_own_judges:Brief"}}' in str(refused.value)
+    words = refusal(make_judges, {"my_own_judges:Brief": {}}, TASK)
+    assert 'below a name of its own: {NAME: {judge: "my_own_judges:Brief"}}' in words
 
 
 def test_a_study_names_it_by_its_class():

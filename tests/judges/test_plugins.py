@@ -19,6 +19,7 @@ from evaljudge.judges.plugin import plugin_at
 from evaljudge.plugins import kinds
 from evaljudge.prompts import load_task
 from evaljudge.runs.outcome import open_run
+from tests.build import refusal
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 FILE = re.compile(r"^```\w+ (clear/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -148,9 +149,7 @@ def test_a_plug_in_that_is_none_is_refused(tmp_path, monkeypatch, place, said):
     text = "from evaljudge.judges.plugin import Plugin\nPLUGIN = Plugin(print)\nother = 3\n"
     (tmp_path / "own_plugin.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UserError) as refused:
-        plugin_at("mine", place)
-    assert str(refused.value).startswith(f"the judge 'mine': {said}")
+    assert refusal(plugin_at, "mine", place).startswith(f"the judge 'mine': {said}")
 
 
 def test_a_copy_of_a_judge_must_have_a_kind_of_its_own(folders, monkeypatch):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.errors import UserError
 from evaljudge.judges.grounded.judge import (
     NO_SENTENCE,
     Grounded,
@@ -24,7 +23,7 @@ from evaljudge.model.asks import Failed, ModelRating, Prompt, Rating, rated
 from evaljudge.prompts import load_task
 from evaljudge.reasons import by_kind
 from evaljudge.records import Case, Verdict
-from tests.build import case
+from tests.build import case, refusal
 
 SOURCE = "News:\n\nThe river rose. It rained for two days. A bridge closed."
 RIVER, RAIN, HURT = "The river rose.", "Rain fell.", "Nobody was hurt."
@@ -56,7 +55,7 @@ def grounded(**settings: Any) -> Grounded:
     return Grounded(settings, load_task("summary"))
 
 
-def test_windows_hold_whole_sentences_and_all_of_the_source() -> None:
+def test_windows_hold_whole_sentences_and_all_of_the_source():
     assert windows_of(SOURCE, 8) == [
         "News:\n\nThe river rose. It rained for two days.",
         "A bridge closed.",
@@ -66,7 +65,7 @@ def test_windows_hold_whole_sentences_and_all_of_the_source() -> None:
     assert windows_of("- - -", 99) == ["- - -"]
 
 
-def test_each_sentence_is_as_supported_as_by_its_best_window() -> None:
+def test_each_sentence_is_as_supported_as_by_its_best_window():
     model, judge = Noting(), grounded(window=8)
     texts = case(f"{RIVER} {HURT}", f"{HURT} {RAIN}\n{RIVER}", " ", "…", source=SOURCE)
     found = verdicts_of(judge, model, texts)
@@ -88,14 +87,14 @@ def test_each_sentence_is_as_supported_as_by_its_best_window() -> None:
     )
 
 
-def test_one_sentence_that_cannot_be_rated_leaves_the_text_unscored() -> None:
+def test_one_sentence_that_cannot_be_rated_leaves_the_text_unscored():
     failing = Noting(lambda p, t: Failed("prompt too long") if t == HURT else 0.9)
     found = verdicts_of(grounded(), failing, case(f"{RIVER} {HURT}", RIVER, source=SOURCE))
     assert [s.reason for s in grounded().score(found["s0"])] == ["prompt too long"] * 2
     assert found["s1"].status == "ok"
 
 
-def test_the_text_is_the_reply_to_a_request_about_the_source() -> None:
+def test_the_text_is_the_reply_to_a_request_about_the_source():
     judge, model = Reward({}, load_task("summary")), Noting(lambda p, t: -1.5)
     found = verdicts_of(judge, model, case(" A flood. ", source=SOURCE))
     ((prompt, text),) = model.asked
@@ -105,12 +104,11 @@ def test_the_text_is_the_reply_to_a_request_about_the_source() -> None:
     assert (score.value, score.axis) == (-1.5, "*")
 
 
-def test_which_number_is_read() -> None:
+def test_which_number_is_read():
     assert Rating().read([-1.5], 0) == -1.5
     assert Rating(("yes",)).read([0.0], 0) == 0.5
     assert Rating(("b",)).read([1.0, 1.0], 1) == pytest.approx(0.5)
     assert Rating(("B", "c")).place(["a", "b"]) == 1
-    with pytest.raises(UserError, match="labels: b, c"):
-        Rating(("b", "c")).place(["b", "c"])
+    assert "labels: b, c" in refusal(Rating(("b", "c")).place, ["b", "c"])
     lost = rated(float("nan"), ())
     assert isinstance(lost, Failed) and "other" not in by_kind([lost.reason])

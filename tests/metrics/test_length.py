@@ -4,7 +4,6 @@ import pytest
 
 from evaljudge.metrics import Unscored, cautions_of, make_metrics, metrics_spec, read_metrics
 from evaljudge.metrics.bertscore import own_layer
-from evaljudge.metrics.embeddings import Embeddings
 from evaljudge.records import Candidate, Case, Document
 
 TEXTS = ("a  b\nc", " ", "")
@@ -73,6 +72,5 @@ def test_a_folder_goes_by_its_last_part(tmp_path, name, layer):
 )  # fmt: skip
 def test_the_layer_is_chosen_and_said(settings, layer, like, caution):
     (metric,) = made = make_metrics({"b": {"metric": "bertscore", **settings}})
-    assert isinstance(metric, Embeddings)
     assert (metric.layers, metric.made_by) == ((layer,), {"like": like})
     assert cautions_of(made) == ([caution] if caution else [])

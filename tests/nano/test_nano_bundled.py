@@ -203,5 +203,4 @@ def taught_prompt(lesson: Lesson) -> list[int]:
 
 
 def ids(text: str) -> list[int]:
-    found: list[int] = TOKENIZER.encode(text, add_special_tokens=False).ids
-    return found
+    return TOKENIZER.encode(text, add_special_tokens=False).ids

@@ -12,10 +12,10 @@ import pytest
 
 from evaljudge.agreement import Measured
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.probes.datasheet import TWINS, TwinRow, datasheet, verdict_of
 from evaljudge.probes.results import ProbeResult, as_text
+from tests.build import refusal
 
 DOCUMENTS = 12
 Chooses = Callable[[Prompt, Options], Mapping[str, float]]
@@ -69,7 +69,7 @@ def verdicts(found: ProbeResult[TwinRow]) -> dict[str, str]:
     return {row.twin: row.verdict for row in found.rows if row.scorer == "geval"}
 
 
-def test_a_judge_that_reads_is_in_order(tmp_path: Path) -> None:
+def test_a_judge_that_reads_is_in_order(tmp_path):
     found = probed(tmp_path, reads)
     assert verdicts(found) == dict.fromkeys(TWINS, "holds") | {"empty": "unscored"}
     rows = {row.twin: row for row in found.rows}
@@ -80,7 +80,7 @@ def test_a_judge_that_reads_is_in_order(tmp_path: Path) -> None:
     assert again.rows == found.rows, "and it is resumed"
 
 
-def test_a_judge_of_length_is_found_out(tmp_path: Path) -> None:
+def test_a_judge_of_length_is_found_out(tmp_path):
     found = probed(tmp_path, by_length)
     said = verdicts(found)
     assert (said["padded"], said["twice"], said["foreign"]) == ("rises", "rises", "not lower")
@@ -103,7 +103,7 @@ def _scores(folder: Path) -> list[dict[str, Any]]:
     return stored(folder / "out" / "run" / "scores")
 
 
-def test_a_judge_of_the_instructions_is_found_out(tmp_path: Path) -> None:
+def test_a_judge_of_the_instructions_is_found_out(tmp_path):
     assert verdicts(probed(tmp_path, by_words))["reworded"] == "varies"
     (tmp_path / "alone").mkdir()
     found = probed(tmp_path / "alone", by_words, reworded=())
@@ -111,9 +111,8 @@ def test_a_judge_of_the_instructions_is_found_out(tmp_path: Path) -> None:
     assert found.notes[-1].startswith("reworded: geval would be asked the same")
 
 
-def test_one_document_is_too_few(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="two documents"):
-        probed(tmp_path, reads, documents=1)
+def test_one_document_is_too_few(tmp_path):
+    assert "two documents" in refusal(probed, tmp_path, reads, documents=1)
 
 
 def sized(value: float, half: float, n: int = 20) -> Measured:
@@ -136,7 +135,5 @@ def sized(value: float, half: float, n: int = 20) -> Measured:
         ("lower", Measured(None, None, None, 0), None, None, "unscored"),
     ],
 )
-def test_what_is_warned_of(
-    expected: Any, moved: Measured, spreads: float | None, varies: float | None, said: str
-) -> None:
+def test_what_is_warned_of(expected, moved, spreads, varies, said):
     assert verdict_of(expected, moved, spreads, varies) == said

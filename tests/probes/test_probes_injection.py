@@ -28,6 +28,7 @@ from evaljudge.probes.results import ProbeResult, as_markdown, as_text
 from evaljudge.prompts import load_task
 from evaljudge.prompts.pack import fenced
 from evaljudge.records import Candidate, Case, Document
+from tests.build import refusal
 
 DOCUMENTS = 12
 WORDS = {"target": "summary", "closing": "</article></target>"}
@@ -124,8 +125,7 @@ def test_a_probe_is_resumed_and_bound_to_what_it_planted(tmp_path):
     again = probed(tmp_path, noting)
     assert (again.rows, as_text(again)) == (first.rows, as_text(first))
     assert asked == []
-    with pytest.raises(UserError, match="bound to another run"):
-        probed(tmp_path, noting, axes=["coherence"])
+    assert "bound to another run" in refusal(probed, tmp_path, noting, axes=["coherence"])
     before = (tmp_path / "out/cases.jsonl").read_bytes()
     with pytest.raises(UserError, match="other cases were judged there: give .*`--documents`"):
         probed(tmp_path, noting, documents=5)

@@ -71,13 +71,6 @@ def bench(tmp_path):
     return bench
 
 
-def tables(out: Path) -> dict[str, Any]:
-    rows = {name: build.stored(out / name) for name in ("scores", "verdicts", "briefs")}
-    for row in rows["briefs"]:
-        del row["tokens"]  # which document's steps were the first is chance
-    return {name: sorted(map(repr, some)) for name, some in rows.items()}
-
-
 def total(out: Path, what: str) -> int:
     return int(json.loads((out / "run.json").read_text())["total"][what])
 
@@ -117,7 +110,7 @@ def test_a_run_by_files_equals_one_over_the_wire(bench, capsys, samples):
     assert rounds == 5, "references, those between, comparisons, checks; one more for what was lost"
     assert "all is answered; next: evaljudge report" in said
     command(capsys, "run" if samples else "report", str(config))
-    assert tables(bench.out) == tables(bench.folder / "direct")
+    assert build.compared(bench.out) == build.compared(bench.folder / "direct")
     assert not (bench.out / "partial").exists()
     # the steps, which all documents share, were answered before a case of theirs was done
     assert total(bench.folder / "direct", "asks") - total(bench.out, "asks") <= len(AXES)
@@ -137,9 +130,7 @@ def test_a_run_is_asked_by_files_alone_or_not_at_all(bench, capsys):
 
 @pytest.mark.engine
 @pytest.mark.long
-def test_vllms_run_batch_has_the_probabilities_of_the_engine_here(
-    bench: build.Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vllms_run_batch_has_the_probabilities_of_the_engine_here(bench, capsys):
     bench.corpus([row | {"candidates": row["candidates"][:2]} for row in make_cases(6, seed=7)])
     here, there = bench.folder / "here", bench.folder / "there"
     asked = {"judges": {"pairs": {}}, "prompts": "nano"}

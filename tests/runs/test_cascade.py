@@ -23,7 +23,7 @@ from evaljudge.records import Score
 from evaljudge.storage import Output, inspect
 from evaljudge.text import CERTAIN
 from tests import build
-from tests.build import Noting, planned_text
+from tests.build import Noting, planned_text, refusal
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benches"))
 from promises_cascade import CONFIDENCE, rows
@@ -71,11 +71,11 @@ class Bench(build.Bench):
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     return Bench(tmp_path)
 
 
-def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
+def test_the_second_judge_is_asked_in_doubt_alone(bench):
     planned = planned_text(bench.config(), engines=Two(bench.log))
     assert "the most that it may\nbe asked. It will be asked about 200 drawn texts" in planned
     assert "so nothing is saved" not in planned
@@ -119,7 +119,7 @@ def test_the_second_judge_is_asked_in_doubt_alone(bench: Bench) -> None:
     assert found.faults == []
 
 
-def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench: Bench) -> None:
+def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench):
     came = bench.run(cascade=CASCADE | {"draw": 30})
     (row,) = came.findings["cascade"]
     assert (row.bound, row.kept, bench.counted()["choose l"]) == (None, 0, TEXTS)
@@ -128,7 +128,7 @@ def test_with_too_few_drawn_the_second_judge_judges_all_and_a_line_says_so(bench
 
 
 @pytest.mark.long
-def test_a_run_goes_on_with_the_draw_it_began_with(bench: Bench) -> None:
+def test_a_run_goes_on_with_the_draw_it_began_with(bench):
     """With a writer, whose model is asked first."""
     bench.usual["writer"] = "w"
     whole = bench.run().scores().to_pandas()
@@ -146,7 +146,7 @@ def test_a_run_goes_on_with_the_draw_it_began_with(bench: Bench) -> None:
 
 @pytest.mark.long
 @pytest.mark.ray
-def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
+def test_on_ray_as_in_this_process(bench, local_ray):
     here, asked = bench.run().scores().to_pandas(), bench.counted()
     bench.out = bench.folder / "ray"
     there = bench.run(workers={"executor": "ray"})
@@ -167,13 +167,12 @@ def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
         ({"mixes": {"both": "small + large"}}, "most texts would have no both"),
     ],
 )
-def test_what_cannot_be_a_cascade(bench: Bench, changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        bench.run(**changes)
+def test_what_cannot_be_a_cascade(bench, changes, said):
+    assert said in refusal(bench.run, **changes)
     assert not bench.log.read_text(), "refused before anything is asked"
 
 
-def test_what_is_certified_is_by_the_binomial_alone() -> None:
+def test_what_is_certified_is_by_the_binomial_alone():
     """Of 400 texts half are drawn; the judges differ on every eighth from the 200th on."""
     doubts = np.arange(400) / 400
     agree = np.where((np.arange(400) >= 200) & (np.arange(400) % 8 == 0), 0.0, 1.0)
@@ -189,7 +188,7 @@ def test_what_is_certified_is_by_the_binomial_alone() -> None:
     assert certain[-1].threshold == found.threshold
 
 
-def test_forty_five_that_all_agree_certify_and_forty_four_do_not() -> None:
+def test_forty_five_that_all_agree_certify_and_forty_four_do_not():
     """0.95 ** 45 = 0.0994, and 0.95 ** 44 = 0.1047; a text without an answer is never kept."""
     for number, is_certified in ((44, False), (45, True)):
         doubts = [*np.arange(number) / number, np.inf]
@@ -198,18 +197,18 @@ def test_forty_five_that_all_agree_certify_and_forty_four_do_not() -> None:
 
 
 @pytest.mark.long
-def test_the_promise_is_kept_in_simulated_worlds() -> None:
+def test_the_promise_is_kept_in_simulated_worlds():
     for row in islice(rows(40), 4):  # all of them, 1,000 times each: benches/promises.json
         assert row["kept"] >= 40 * CONFIDENCE, row
 
 
-def test_two_answers_agree_on_a_side_or_within_a_difference() -> None:
+def test_two_answers_agree_on_a_side_or_within_a_difference():
     first, then = np.array([[3.0, 1], [3, 1], [2, np.nan]]), np.array([[4.0, 1], [2.9, 1], [2, 1]])
     assert agrees(first, then, ["a", "b"], {"a": [3.0]}, None).tolist() == [1, 0, 0]
     assert agrees(first, then, ["a", "b"], {}, 0.5).tolist() == [0, 1, 0]
 
 
-def test_a_text_has_the_greatest_doubt_of_its_axes() -> None:
+def test_a_text_has_the_greatest_doubt_of_its_axes():
     scores = [
         Score("d", "A", "j", "a", 1.0, doubt=0.2), Score("d", "A", "j", "b", 2.0, doubt=0.6),
         Score("d", "B", "j", "a", 1.0, doubt=0.2), Score("d", "B", "j", "b", None, "why"),
@@ -219,7 +218,7 @@ def test_a_text_has_the_greatest_doubt_of_its_axes() -> None:
     assert found.doubts.tolist() == [0.6, np.inf]
 
 
-def test_the_answer_is_the_second_ones_where_it_was_asked() -> None:
+def test_the_answer_is_the_second_ones_where_it_was_asked():
     cascade = Cascade((("small", 1.0), ("large", 1.0)))
     small = Score("d", "A", "small", "a", 4.0)
     for large, answer in (

@@ -31,17 +31,13 @@ def bench(tmp_path):
 
 def tables(out: Path) -> dict[str, Any]:
     """What readers see of a run; and what it asked in all."""
-    rows = {name: build.stored(out / name) for name in ("scores", "verdicts", "briefs")}
-    for row in rows["briefs"]:
-        del row["tokens"]  # which document's steps were the first is chance
     run = json.loads((out / "run.json").read_text())
     total = {name: n for name, n in run["total"].items() if name != "floor"}
-    return {**{name: sorted(map(repr, some)) for name, some in rows.items()}, "total": total}
+    return build.compared(out) | {"total": total}
 
 
 def spent(bench: build.Bench) -> dict[str, float]:
-    noted: dict[str, float] = json.loads((bench.out / "spent.json").read_text())
-    return noted
+    return json.loads((bench.out / "spent.json").read_text())
 
 
 def test_a_run_stops_at_its_cap_and_resumes_to_the_same(bench):

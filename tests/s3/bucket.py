@@ -87,8 +87,7 @@ class Bucket:
 
         for _ in range(3):
             with suppress(FlexibleChecksumError):
-                content: bytes = self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
-                return content
+                return self._client.get_object(Bucket=self.name, Key=key)["Body"].read()
         raise AssertionError(f"{key}: its content has another checksum, three times")
 
     def put(self, key: str, content: bytes) -> None:

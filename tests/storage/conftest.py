@@ -41,8 +41,7 @@ class S3:
         return {key.removeprefix(f"{self._folder}/") for key in keys if not key.endswith("/")}
 
     def read(self, name: str) -> bytes:
-        content: bytes = self._bucket.read(f"{self._folder}/{name}")
-        return content
+        return self._bucket.read(f"{self._folder}/{name}")
 
     def put(self, name: str, content: bytes) -> None:
         self._bucket.put(f"{self._folder}/{name}", content)

@@ -142,7 +142,7 @@ def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path):
         assert sorted(output.reusable_briefs("roles")) == sorted(reused)
 
 
-def test_each_panel_has_briefs_of_its_own() -> None:
+def test_each_panel_has_briefs_of_its_own():
     shard, output = Shard(2, 1, 1), Output("out", run="mine")
     names = [output.of(panel).brief_file(shard) for panel in (Panel(), Panel("5a", "7b"))]
     assert names == ["00002-mine.parquet", "00002-mine-5a.parquet"]

@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
 TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
 TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})
-Use = Callable[[Place], object]
 
 
 def read_it(place: Place) -> object:

@@ -52,8 +52,7 @@ def done(tmp_path_factory):
 
 
 def tables(study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(study.out, "study.json").read_text())
-    return found
+    return json.loads(Path(study.out, "study.json").read_text())
 
 
 def fluency(table: dict[str, Any]) -> dict[str, Any]:
@@ -107,8 +106,7 @@ def test_a_method_has_the_mean_and_the_deviation_of_its_packs(done):
 
 
 def agreement_of(run: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((run / "report/agreement.json").read_text())
-    return found
+    return json.loads((run / "report/agreement.json").read_text())
 
 
 def test_all_documents_together_as_in_the_runs_reports(done):

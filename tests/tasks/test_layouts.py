@@ -1,9 +1,12 @@
-"""The two layouts of a pack: one document's head for all prompts, the same constraints, whose
-words come first."""
+"""The two layouts of a pack: one document's head for all prompts, and whose words come first."""
+
+import re
+from itertools import product
 
 import pytest
 
 from evaljudge.errors import UserError
+from evaljudge.judges.entities.equations import KINDS, OPTIONS, Aspect
 from evaljudge.model.asks import Prompt
 from evaljudge.prompts import BUILT_IN, COMMON, NANO, Given, Layout, Task, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
@@ -75,9 +78,6 @@ def test_a_document_s_head_is_the_same_in_every_prompt(task, source):
         assert prompt.text.count(closing.strip()) == 1
 
 
-# what is asked
-
-
 # whose words come first
 
 OWN = "Mine: {{ source }} {{ reference }} {{ target }} {{ axis }}"
@@ -132,3 +132,63 @@ def test_a_task_of_one_s_own_has_layouts_too(tmp_path):
     places = built_in_pack(COMMON)
     common = read_pack([*((folder / "shared", prefix) for folder, prefix in places), *places])
     assert shared == {**common.templates, "direct.rate": "{{ source }}: {{ target }}?"}
+
+
+# the prompts of `entities`
+
+
+MODES = ("choose", "answer", "reason")
+FORMS = list(product(LAYOUTS, MODES))
+ANGLES: dict[Aspect, tuple[str, ...]] = {
+    "completeness": ("presence", "coverage", "support"),
+    "correctness": ("facts", "details", "evidence"),
+    "alignment": ("definition", "section"),
+    "readability": KINDS,
+}
+VOTING = {f"entities.{a}.{angle}": a for a, angles in ANGLES.items() for angle in angles}
+"""The prompts that vote on an entity or a sentence, and their aspects."""
+CHOICES = {name: [o.capitalize() for o in OPTIONS[a]] for name, a in VOTING.items()} | {
+    "entities.covered": ["Yes", "No"],
+    "entities.stated": ["Yes", "No", "Partially"],
+}
+LISTING = ("entities.extract", "entities.verify", "entities.locate")
+SLOTS = ("source", "truth", "target", "text", "sentences", "entities", "entity", "sentence",
+         "heading", "definition", "reference")  # fmt: skip
+TEXTS: dict[str, str | None] = {slot: f"THE {slot.upper()}" for slot in SLOTS}
+
+
+def asked(
+    name: str, layout: Layout = "paper", mode: str = "choose", task: str = "summary", **texts: str
+) -> Prompt:
+    loaded = load_task(task, layout=layout)
+    words = {"source_noun": loaded.nouns["source"], "target_noun": loaded.nouns["target"]}
+    return loaded.pack.render(name, {**TEXTS, **texts}, mode=mode, most="12", **words)
+
+
+def test_these_are_all():
+    bases = {"entities.ask", *(f"entities.{aspect}" for aspect in ANGLES)}
+    ours = {
+        name for name in read_pack(built_in_pack(COMMON)).templates if name.startswith("entities.")
+    }
+    assert ours == {*bases, *CHOICES, *LISTING}
+
+
+@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
+def test_both_layouts_ask_the_same(name):
+    """In both layouts: with the text first, each question would repeat its instructions for it."""
+    paper, shared = (asked(name, layout, "answer").text for layout in LAYOUTS)
+    assert paper == shared
+
+
+# the answers
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_options_are_those_that_are_counted(name):
+    *others, last = (f'"{choice}"' for choice in CHOICES[name])
+    for form in FORMS:
+        text = asked(name, *form).text
+        assert f"with exactly one of these words: {', '.join(others)} or {last}." in text, form
+        defined = text.partition("Possible answers:\n")[2].partition("\n\n")[0]
+        assert re.findall(r'^"(\w+)": ', defined, re.MULTILINE) == CHOICES[name], form
+        assert set(re.findall(r'": "(\w+)"', text)) == set(CHOICES[name]), form

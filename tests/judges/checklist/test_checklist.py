@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from math import log
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -48,7 +47,7 @@ def model(*questions: str, asked: list[str] | None = None) -> Scripted:
     return Scripted(writes=write, chooses=choose)
 
 
-def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown() -> None:
+def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown():
     briefs = briefs_of(judge(), model(*YES, " Is it whole? ", "…", ""))
     assert [brief.content for brief in briefs] == [{"questions": [*YES]}]
     verdict = verdicts_of(judge(), briefs, model())["A"]
@@ -65,7 +64,7 @@ def test_the_score_is_the_mean_of_yes_on_the_scale_and_its_reason_is_shown() -> 
 
 
 @pytest.mark.parametrize("once", [False, True])
-def test_it_is_written_for_each_document_or_from_the_axis_alone(once: bool) -> None:
+def test_it_is_written_for_each_document_or_from_the_axis_alone(once):
     asked: list[str] = []
     briefs_of(judge(written_for="axis" if once else "document", most=7), model(asked=asked))
     assert ("The river rose." in asked[0]) != once
@@ -80,7 +79,7 @@ def test_it_is_written_for_each_document_or_from_the_axis_alone(once: bool) -> N
         ('["Is it whole?"]', "stop", '“["Is it whole?"]” where an object was asked for'),
     ],
 )
-def test_without_questions_no_text_is_scored(reply: str, finish: Any, reason: str) -> None:
+def test_without_questions_no_text_is_scored(reply, finish, reason):
     class Writer(Scripted):
         async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
             return [Written((Sample(reply, finish),)) for _ in prompts]
@@ -121,22 +120,20 @@ def rated(found: Sequence[Verdict]) -> dict[tuple[str, str], dict[str, float]]:
 
 def fitted(found: Sequence[Verdict], ratings: Mapping[Any, Any]) -> dict[tuple[str, str], float]:
     fits = judge(written_for="axis", fitted=True).fit_to(lambda: ratings, found)
-    assert fits is not None
     scores = {(v.doc_id, v.system): fits.score(v)[1] for v in found}
     return {key: score.value for key, score in scores.items() if score.value is not None}
 
 
-def test_weights_are_never_negative_and_follow_the_ratings() -> None:
+def test_weights_are_never_negative_and_follow_the_ratings():
     found = verdicts(200)
     weights = judge(written_for="axis", fitted=True).fit_to(lambda: rated(found), found)
-    assert weights is not None
     _, first, second, third = weights.learnt[" | ".join(["fluency", *YES])]["whole"]
     assert first == pytest.approx(4, abs=0.3) and second < 0.3 and third == 0
     exact = ridge(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))  # w = Σxy / (Σx² + 1)
     assert exact == pytest.approx([2 - 1 / 3, 2 / 3])
 
 
-def test_no_document_is_scored_by_its_own_ratings() -> None:
+def test_no_document_is_scored_by_its_own_ratings():
     """Whatever people say of a document, its own scores stay; others' change."""
     found = verdicts(20)
     ratings = rated(found)
@@ -149,7 +146,7 @@ def test_no_document_is_scored_by_its_own_ratings() -> None:
     assert np.corrcoef(told.T)[0, 1] < 0.2  # in sample it would be far above
 
 
-def test_in_a_run_it_is_fitted_said_so_and_certifies_nothing(tmp_path: Path) -> None:
+def test_in_a_run_it_is_fitted_said_so_and_certifies_nothing(tmp_path):
     rows = [
         {"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
             {"system": s, "text": f"{s} {n}", "ratings": {"fluency": 1 + (n * 7 + ord(s)) % 5}}

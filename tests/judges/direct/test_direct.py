@@ -51,7 +51,7 @@ def read(reply: str, cut: bool = False) -> float | str:
         ("1.", 1), ("1. Fluency: 2\n2. The rest is fine.", 2), ("1. Sound.\n2. Rating: 4", 4),
     ],
 )  # fmt: skip
-def test_a_rating_is_read(reply: str, rating: float) -> None:
+def test_a_rating_is_read(reply, rating):
     assert read(reply) == rating
 
 
@@ -79,18 +79,18 @@ def test_a_rating_is_read(reply: str, rating: float) -> None:
         ("I rate it low. It leaves out 3.", "no rating in"),
     ],
 )  # fmt: skip
-def test_what_is_no_rating(reply: str, why: str) -> None:
+def test_what_is_no_rating(reply, why):
     line = " ".join(reply.split())
     assert read(reply) == f"{why} the reply: “{line}”"
 
 
 @pytest.mark.parametrize("reply", ["4", "4/5", "four", "Rating: 4\n", "4\n\nIt is", "4. It is"])
-def test_a_number_before_the_cut_counts(reply: str) -> None:
+def test_a_number_before_the_cut_counts(reply):
     assert read(reply, cut=True) == 4
 
 
 @pytest.mark.parametrize("reply", ["Rating: between 3", "I give it 4.", "The summary is", "3 or"])
-def test_a_reply_cut_before_its_number_was_whole(reply: str) -> None:
+def test_a_reply_cut_before_its_number_was_whole(reply):
     assert read(reply, cut=True) == f"cut at the token limit before a rating was given: “{reply}”"
 
 
@@ -100,7 +100,7 @@ NUMBERS = st.sampled_from(
 
 
 @given(st.lists(NUMBERS | st.text(max_size=5)).map(" ".join), st.booleans())
-def test_any_reply_is_a_rating_of_the_scale_or_one_line(reply: str, cut: bool) -> None:
+def test_any_reply_is_a_rating_of_the_scale_or_one_line(reply, cut):
     found = read(reply, cut)
     if isinstance(found, str):
         assert found.isprintable() and len(found) < 130
@@ -111,7 +111,7 @@ def test_any_reply_is_a_rating_of_the_scale_or_one_line(reply: str, cut: bool) -
 # what is asked, and the evidence
 
 
-def test_each_candidate_is_asked_about_once_per_axis() -> None:
+def test_each_candidate_is_asked_about_once_per_axis():
     asked: list[tuple[str, Writing]] = []
 
     def write(prompt: Prompt, how: Writing) -> str:

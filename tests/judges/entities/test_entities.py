@@ -84,8 +84,7 @@ def scripted(answers: Answers, writes: Any = writer, asked: Counter[str] | None 
 
     def noted_writes(prompt: Prompt, how: Writing) -> str | Failed:
         count[prompt.text.partition("|")[0]] += 1
-        said: str | Failed = writes(prompt, how)
-        return said
+        return writes(prompt, how)
 
     def chooses(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
         told = texts_in(prompt)
@@ -278,7 +277,7 @@ def test_an_imaging_result_under_the_wrong_heading_is_caught():
     assert values(found)["completeness", "*"] == 1.0
 
 
-def test_a_single_unknown_heading_is_an_opening_and_no_section() -> None:
+def test_a_single_unknown_heading_is_an_opening_and_no_section():
     headings = set[str]()
 
     def defined(subject: str, told: Mapping[str, str]) -> str:
@@ -538,7 +537,6 @@ def test_modelled_votes_stand_beside_the_majority():
     answers = says(facts=wrong, details=right, evidence=right)
     found = verdict(answers=answers, one=one)
     fitted = one.fit([found] * 50)
-    assert fitted is not None
     scores = {(s.scorer, s.axis): s.value for s in fitted.score(found)}
     assert list(scores) == [(s, a) for s in one.scorers for a in one.axes_of(s)]
     assert (

@@ -167,7 +167,7 @@ def test_answers_with_probabilities_reasons_and_failures():
     ]
 
 
-def test_the_page_says_verdicts_in_words(findings):
+def test_the_page_says_verdicts_in_words():
     text = viewed(judged_text(**SAMPLE))
     reader = Reader(text)
     assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
@@ -205,7 +205,7 @@ def hostile_text() -> tuple[EntitiesEvidence, str]:
     return judged_text(all_of_it, **told)
 
 
-def test_hostile_texts_stay_texts(findings):
+def test_hostile_texts_stay_texts():
     assert_nothing_is_added(viewed(hostile_text(), ALL_HOSTILE), viewed(judged_text(**SAMPLE)))
 
 

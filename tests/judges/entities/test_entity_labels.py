@@ -9,7 +9,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import evaljudge
-from evaljudge.cli import main
 from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -28,7 +27,7 @@ from evaljudge.records import Verdict
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
 from evaljudge.storage import Output, claimed
-from tests.build import jsonl, lines
+from tests.build import command, jsonl, lines, refusal
 from tests.judges.entities.evidence import entity, sentence, verdict, wanted
 
 TEXT = "The river rose. It rain."
@@ -120,30 +119,23 @@ def test_an_export_by_hand(tmp_path):
 def test_the_command(tmp_path, capsys):
     a_run(tmp_path / "run", judges=["facts", "finer"])
     to = str(tmp_path / "e.jsonl")
-    with pytest.raises(SystemExit) as ended:
-        main(["export", str(tmp_path / "run"), "entities", "--to", to, "--judge", "finer"])
-    assert not ended.value.code
-    assert capsys.readouterr().out == f"20 questions about 4 candidates: {to}\n"
+    export = ("export", str(tmp_path / "run"), "entities", "--to")
+    said = command(capsys, *export, to, "--judge", "finer")[0]
+    assert said == f"20 questions about 4 candidates: {to}\n"
     for judge, said in ((None, "name one with --judge: facts, finer"), ("fact", "mean 'facts'")):
         more = ["--judge", judge] if judge else []
-        with pytest.raises(SystemExit) as ended:
-            main(["export", str(tmp_path / "run"), "entities", "--to", f"{to}l", *more])
-        assert ended.value.code == 2
-        assert said in capsys.readouterr().err
+        assert said in command(capsys, *export, f"{to}l", *more, code=2)[1]
 
 
 def test_nothing_to_export_leaves_no_file(tmp_path):
     to = tmp_path / "e.jsonl"
-    with pytest.raises(UserError, match="no run lies here"):
-        export_entities(str(tmp_path / "none"), str(to))
+    assert "no run lies here" in refusal(export_entities, str(tmp_path / "none"), str(to))
     a_run(tmp_path / "other", judges=[])
     with pytest.raises(UserError, match="no judge of entities there \\(its judges: synthetic\\)"):
         export_entities(str(tmp_path / "other"), str(to))
     output = a_run(tmp_path / "run", told=({}, "unscored", "x"))
-    with pytest.raises(UserError, match="a folder; name a file"):
-        export_entities(output.uri, str(tmp_path))
-    with pytest.raises(UserError, match="recorded no entity questions"):
-        export_entities(output.uri, str(to))
+    assert "a folder; name a file" in refusal(export_entities, output.uri, str(tmp_path))
+    assert "recorded no entity questions" in refusal(export_entities, output.uri, str(to))
     assert not to.exists()
 
 
@@ -209,8 +201,6 @@ def test_a_bad_row_is_named(tmp_path, row, said):
     good = json.dumps(label("d", "alignment", "e", None))
     file = tmp_path / "l.jsonl"
     file.write_text(f"{good}\n\n{row if isinstance(row, str) else json.dumps(row)}\n")
-    with pytest.raises(UserError) as refused:
-        read_labels(str(file))
-    assert str(refused.value).startswith(f"{file}:3: ")
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    words = refusal(read_labels, str(file))
+    assert words.startswith(f"{file}:3: ")
+    assert said in words

@@ -33,7 +33,7 @@ def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:
 # stage one
 
 
-def test_steps_are_written_from_the_axis_alone() -> None:
+def test_steps_are_written_from_the_axis_alone():
     asked: list[tuple[str, Writing]] = []
 
     def write(prompt: Prompt, how: Writing) -> str:
@@ -51,7 +51,7 @@ def test_steps_are_written_from_the_axis_alone() -> None:
     assert {how for _, how in asked} == {Writing(max_tokens=512, temperature=0.0)}
 
 
-def test_all_documents_are_asked_for_the_same_steps() -> None:
+def test_all_documents_are_asked_for_the_same_steps():
     """So a model that remembers, or one that repeats itself, gives all of them the same."""
     asked: list[str] = []
     model = Remembering(Scripted(writes=lambda p, how: (asked.append(p.text), "1. Read.")[1]))
@@ -84,9 +84,7 @@ def briefs_with(reply: Written | Failed) -> list[Brief]:
         (Written((Sample(" \n", "stop"),)), "the reply was empty"),
     ],
 )
-def test_steps_that_fail_leave_every_candidate_unscored(
-    reply: Written | Failed, reason: str
-) -> None:
+def test_steps_that_fail_leave_every_candidate_unscored(reply, reason):
     (brief,) = briefs = briefs_with(reply)
     assert (brief.status, brief.reason, brief.content) == ("unscored", reason, {})
     found = verdicts_of(judge(), briefs, Scripted())
@@ -105,7 +103,7 @@ def test_steps_that_fail_leave_every_candidate_unscored(
         ("Read it! Is it good? Ther", "Read it! Is it good?"),
     ],
 )
-def test_steps_that_were_cut_are_kept_to_their_last_whole_one(text: str, kept: str) -> None:
+def test_steps_that_were_cut_are_kept_to_their_last_whole_one(text, kept):
     (brief,) = briefs_with(Written((Sample(text, "length"),)))
     assert (brief.status, brief.content) == ("ok", {"text": kept, "cut": True})
 
@@ -113,7 +111,7 @@ def test_steps_that_were_cut_are_kept_to_their_last_whole_one(text: str, kept: s
 # stage two
 
 
-def test_verdicts_and_scores() -> None:
+def test_verdicts_and_scores():
     model = rating(P, mass=0.5)
     found = verdicts_of(judge(), briefs_of(judge(), model), model)
     assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
@@ -136,7 +134,7 @@ def test_verdicts_and_scores() -> None:
         (5, {"1": 1, "2": 0, "3": 1, "4": 2, "5": 1}, 3.4),
     ],
 )
-def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> None:
+def test_draws_are_counted(samples, draws, mean):
     one = judge(samples=samples)
     verdict = verdicts_of(one, briefs_of(one, Scripted()), Drawing(*"45431"))["A"]
     assert verdict.evidence["draws"] == draws

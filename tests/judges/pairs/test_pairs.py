@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.collector import CollectorOptions, Found, SeenShard
 from evaljudge.judges.pairs.contest import read_comparison
 from evaljudge.judges.pairs.findings import PairsRow
 from evaljudge.judges.pairs.judge import PairsJudge
@@ -207,7 +207,6 @@ def row_of(*shards: SeenShard) -> PairsRow:
     for shard in shards:
         total.see(shard)
     found = total.findings(Found(rated=None, documents={}, agreement=[]))  # type: ignore[arg-type]
-    assert isinstance(found, JudgeFindings)
     ((row,),) = found.files.values()
     cells = [cell for table in found.sections[0].tables for cell in table.rows[0]]
     assert cells[:2] == ["pairs", "fluency"]

@@ -1,17 +1,16 @@
 """A question by configuration: what is asked, what an answer is worth, and what is refused."""
 
 from math import log
-from typing import Any
 
 import pytest
 
 import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
-from evaljudge.errors import UserError
 from evaljudge.identity import asking
 from evaljudge.judges import make_judges
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.prompts import load_task
+from tests.build import refusal
 
 TASK = load_task("summary")
 ROWS = [{"doc_id": "d", "source": "Rain fell.", "system": "A", "text": "It rained."}]
@@ -19,7 +18,7 @@ YES_NO = {"question": "Is it {brief}?", "answers": {"Yes": 1, "No": 0}}
 RATED = {"question": "How brief is it?", "answers": [1, 2, 10]}
 
 
-def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands() -> None:
+def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands():
     asked = dict[str, tuple[str, ...]]()
 
     def choose(prompt: Prompt, options: Options) -> dict[str, float]:
@@ -38,7 +37,7 @@ def test_answers_are_worth_what_is_said_and_the_question_is_asked_as_it_stands()
     assert brief.index("Rain fell.") < brief.index("It rained.") < brief.index("Is it")
 
 
-def test_a_question_that_names_the_axis_is_asked_on_each() -> None:
+def test_a_question_that_names_the_axis_is_asked_on_each():
     asked = list[str]()
 
     def choose(prompt: Prompt, options: Options) -> dict[str, float]:
@@ -72,12 +71,11 @@ def test_a_question_that_names_the_axis_is_asked_on_each() -> None:
         ({"question": ""}, "question: should not be empty"),
     ],
 )
-def test_what_is_no_question_is_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        make_judges({"q": {"judge": "question"} | YES_NO | changes}, TASK)
+def test_what_is_no_question_is_refused(changes, said):
+    assert said in refusal(make_judges, {"q": {"judge": "question"} | YES_NO | changes}, TASK)
 
 
-def test_other_worths_make_other_scores_of_the_same_answers() -> None:
+def test_other_worths_make_other_scores_of_the_same_answers():
     made = [
         make_judges({"q": {"judge": "question"} | YES_NO | {"answers": answers}}, TASK)[0]
         for answers in ({"Yes": 1, "No": 0}, {"Yes": 5, "No": 1})

@@ -123,7 +123,7 @@ def test_what_was_not_asked_is_said():
     ]
 
 
-def test_the_page_says_votes_in_words_and_reasons_on_demand(findings):
+def test_the_page_says_votes_in_words_and_reasons_on_demand():
     reader = Reader(viewed(polled_text(**SAMPLE)))
     assert "Whom each role chose" in reader.words["caption"]
     cells = reader.words["td"]
@@ -168,7 +168,7 @@ def hostile_text() -> str:
     return viewed(polled_text(**told), all_of_it, all_of_it)
 
 
-def test_hostile_texts_stay_texts(findings):
+def test_hostile_texts_stay_texts():
     shown = hostile_text()
     assert_nothing_is_added(shown, viewed(polled_text(**SAMPLE)))
     reader = Reader(shown)

@@ -21,7 +21,7 @@ def placed(text: str) -> list[tuple[str, str]]:
     return [(sentence.heading, sentence.text) for sentence in sentences(text)]
 
 
-def test_the_sample() -> None:
+def test_the_sample():
     note = "Imaging:\n- Dr. J. Doe saw a CT at 9 a.m. It was normal.\nMedications: aspirin 100 mg\n"
     assert sentences(note) == [
         Sentence(11, 40, "Dr. J. Doe saw a CT at 9 a.m.", "Imaging"),
@@ -48,7 +48,7 @@ PROSE = [
 
 
 @pytest.mark.parametrize("expected", PROSE, ids=lambda expected: expected[0])
-def test_ordinary_prose(expected: list[str]) -> None:
+def test_ordinary_prose(expected):
     assert told(" ".join(expected)) == expected
     assert told("  \t".join(expected) + " \n") == expected
     assert told("\n\n".join(expected)) == [one.removeprefix("1. ").removeprefix("2. ")
@@ -86,11 +86,11 @@ TOKENISED = [
 
 
 @pytest.mark.parametrize("expected", TOKENISED, ids=lambda expected: expected[0][:20])
-def test_tokenised_text(expected: list[str]) -> None:
+def test_tokenised_text(expected):
     assert told(" ".join(expected)) == expected
 
 
-def test_without_capitals_a_lower_case_letter_may_begin_a_sentence() -> None:
+def test_without_capitals_a_lower_case_letter_may_begin_a_sentence():
     expected = ["the bridge closed.", "it opened at 5 a.m. on monday, e.g. for lorries!", "why?"]
     assert told(" ".join(expected)) == expected
     assert told("The vol. in question fell. it did not") == [
@@ -107,11 +107,11 @@ def test_without_capitals_a_lower_case_letter_may_begin_a_sentence() -> None:
         ["「行く。」", "彼は言った？！", "そう。"],
     ],
 )
-def test_other_scripts(expected: list[str]) -> None:
+def test_other_scripts(expected):
     assert told("".join(expected)) == told(" ".join(expected)) == expected
 
 
-def test_a_line_is_an_item_and_its_bullet_is_none_of_it() -> None:
+def test_a_line_is_an_item_and_its_bullet_is_none_of_it():
     listed = "- one\n* two. Again\n  • three\r\n1. four\n(2) five\n3) six\n– seven\n-5 degrees\n"
     expected = ["one", "two.", "Again", "three", "four", "five", "six", "seven", "-5 degrees"]
     assert told(listed) == expected
@@ -140,7 +140,7 @@ DNR
 """
 
 
-def test_a_headed_note() -> None:
+def test_a_headed_note():
     history = "History of Present Illness"
     assert placed(NOTE) == [
         (history, "Mrs. Adler, 71, fell at home on Oct. 3."),
@@ -172,7 +172,7 @@ def test_a_headed_note() -> None:
         ("Dr. Lund's opinion:", "Dr. Lund's opinion"),
     ],
 )
-def test_headings(line: str, heading: str) -> None:
+def test_headings(line, heading):
     assert placed(f"{line}\nAll is well") == [(heading, "All is well")]
 
 
@@ -190,13 +190,13 @@ def test_headings(line: str, heading: str) -> None:
         "It was 10:30 by then",
     ],
 )
-def test_no_headings(line: str) -> None:
+def test_no_headings(line):
     text = f"{line}\nAll is well"
     assert " ".join(told(text)) == f"{line} All is well"
     assert not any(one.heading for one in sentences(text))
 
 
-def test_labels_want_company() -> None:
+def test_labels_want_company():
     assert placed("Verdict: it held\nSo be it") == [("", "Verdict: it held"), ("", "So be it")]
     assert placed("Verdict: it held\nCost: 3 pounds") == [("Verdict", "it held"),
                                                           ("Cost", "3 pounds")]  # fmt: skip
@@ -232,7 +232,7 @@ MANY = 100_000
     ],
     ids=lambda value: repr(value[:6]) if isinstance(value, str) else str(value),
 )
-def test_long_texts_are_read_once(text: str, count: int) -> None:
+def test_long_texts_are_read_once(text, count):
     assert len(sentences(text)) == count
     assert find("a 'b' -- c", 0, len(text), text) is None
 
@@ -243,7 +243,7 @@ TEXTS = st.lists(SIGNS, max_size=40).map("".join) | st.text(max_size=40)
 
 @given(TEXTS)
 @example("1. - x\nIMAGING\nA: b. c")
-def test_of_each_line_only_what_it_begins_with_is_left_out(text: str) -> None:
+def test_of_each_line_only_what_it_begins_with_is_left_out(text):
     """A bullet, a label, or a heading that is all of it; and no word stands in two sentences."""
     found, at = sentences(text), 0
     for line in text.splitlines(keepends=True):
@@ -264,9 +264,7 @@ SECTIONS = st.lists(
 
 
 @given(SECTIONS, st.sampled_from(["\n", "\r\n", "\n\n"]))
-def test_a_note_is_read_as_it_was_written(
-    sections: list[tuple[str, str, list[tuple[str, str]]]], gap: str
-) -> None:
+def test_a_note_is_read_as_it_was_written(sections, gap):
     lines = [
         line
         for name, style, items in sections
@@ -289,7 +287,7 @@ def test_a_note_is_read_as_it_was_written(
         ("", "Imaging", False),
     ],
 )
-def test_same_heading(a: str, b: str, same: bool) -> None:
+def test_same_heading(a, b, same):
     assert same_heading(a, b) is same_heading(b, a) is same
 
 
@@ -315,6 +313,6 @@ TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500
         (" -- ", None),
     ],
 )
-def test_find(words: str, found: str | None) -> None:
+def test_find(words, found):
     place = find(words, 0, len(TEXT), TEXT)
     assert (place and TEXT[slice(*place)]) == found

@@ -43,7 +43,7 @@ def written(text: str, finish: str = "stop") -> Written:
         (ENTITIES, '{"entities": ["a\tb\x17", "\\ud800 c"]}', {"entities": ["a b ", "  c"]}),
     ],
 )
-def test_what_was_asked_for_is_read(schema: Any, text: str, value: Any) -> None:
+def test_what_was_asked_for_is_read(schema, text, value):
     assert parsed(written(text), schema) == value
 
 
@@ -73,15 +73,15 @@ def test_what_was_asked_for_is_read(schema: Any, text: str, value: Any) -> None:
          "1.sentence: “1.0” is not among the answers offered"),
     ],
 )  # fmt: skip
-def test_anything_else_is_failed_with_its_reason(schema: Any, text: str, reason: str) -> None:
+def test_anything_else_is_failed_with_its_reason(schema, text, reason):
     assert parsed(written(text), schema) == Failed(reason)
 
 
-def test_a_reply_that_was_cut_is_none_even_if_it_can_be_read() -> None:
+def test_a_reply_that_was_cut_is_none_even_if_it_can_be_read():
     assert parsed(written('{"entities": []}', "length"), ENTITIES) == Failed(CUT)
 
 
-def test_the_bill_has_every_reply_and_what_became_of_it() -> None:
+def test_the_bill_has_every_reply_and_what_became_of_it():
     replies = iter(['{"entities": ["a"]}', "no JSON", Failed("too long", (Spent(5, 0, 0),))])
     model = Scripted(writes=lambda prompt, how: next(replies))
     bill = Bill()
@@ -100,6 +100,6 @@ def test_the_bill_has_every_reply_and_what_became_of_it() -> None:
 
 
 @pytest.mark.parametrize("schema", [ENTITIES, ANSWERS, PLACES])
-def test_what_is_imagined_is_what_was_asked_for(schema: Any) -> None:
+def test_what_is_imagined_is_what_was_asked_for(schema):
     said = imagined_value(schema, "some words of a text that is not known yet")
     assert parsed(written(json.dumps(said)), schema) == said

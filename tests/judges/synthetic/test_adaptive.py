@@ -78,9 +78,7 @@ def certain_at(level: float, levels: Sequence[float]) -> dict[float, Answers]:
         (3.0, {2.0: WORSE, 4.0: BETTER}, (-1, 1)),  # answers that contradict each other
     ],
 )
-def test_bounds_by_hand(
-    rating: float, asked: dict[float, Answers], expected: tuple[float, float]
-) -> None:
+def test_bounds_by_hand(rating, asked, expected):
     assert bounds(rating, asked) == pytest.approx(expected)
 
 
@@ -100,7 +98,7 @@ shares = st.tuples(*[st.integers(0, 20)] * 3).filter(any)
         (1, [3, 2, 1]),
     ],
 )
-def test_a_certain_judge_is_asked_about_few_references(level: int, asked: list[float]) -> None:
+def test_a_certain_judge_is_asked_about_few_references(level, asked):
     says = Says(certain_at(level, FIVE))
     found = verdict(judge(), says)
     assert says.asked == asked
@@ -118,7 +116,7 @@ def test_a_certain_judge_is_asked_about_few_references(level: int, asked: list[f
 
 
 @given(st.lists(shares, min_size=9, max_size=9), st.floats(0.55, 0.999))
-def test_nothing_stays_open(counts: list[tuple[int, int, int]], certainty: float) -> None:
+def test_nothing_stays_open(counts, certainty):
     """In the end what is not known lies within the tolerance, whatever was answered."""
     table = dict(zip(NINE, (answers(*(n / sum(c) for n in c)) for c in counts), strict=True))
     asked: dict[float, Answers] = {}
@@ -136,14 +134,14 @@ def test_nothing_stays_open(counts: list[tuple[int, int, int]], certainty: float
             assert low - 1e-9 <= p["Better"] - p["Worse"] <= high + 1e-9
 
 
-def test_both_orders_are_asked_about_the_same_references() -> None:
+def test_both_orders_are_asked_about_the_same_references():
     says = Says(certain_at(4, FIVE))
     found = verdict(judge(swap="both"), says)
     assert sorted(set(says.asked)) == [3, 4]  # twice for the verdict, and again to check it
     assert found.status == "ok"
 
 
-def test_a_failure_ends_the_asking() -> None:
+def test_a_failure_ends_the_asking():
     says = Says(certain_at(5, FIVE) | {5.0: Failed("too long")})
     found = verdict(judge(), says)
     assert (found.status, found.reason) == ("unscored", "compared with level 5: too long")
@@ -153,7 +151,7 @@ def test_a_failure_ends_the_asking() -> None:
 # settings, signature, plan
 
 
-def test_the_report_counts_what_was_asked() -> None:
+def test_the_report_counts_what_was_asked():
     found = verdict(judge(), Says(certain_at(4, FIVE)))
     seen = SeenShard([CASE], [found], [], judge().score(found))
     sums = shard_sums("synthetic", seen)["fluency"]

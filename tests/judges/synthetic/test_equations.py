@@ -72,7 +72,7 @@ def against_all(p: Answers) -> list[tuple[float, Answers]]:
         (2.0, 27 / 28, 1 / 244, 27 / 854),
     ],
 )
-def test_answers_by_hand(distance: float, better: float, worse: float, similar: float) -> None:
+def test_answers_by_hand(distance, better, worse, similar):
     assert answer_chances(distance) == pytest.approx((better, worse, similar))
 
 
@@ -94,7 +94,7 @@ def test_answers_by_hand(distance: float, better: float, worse: float, similar: 
         (SAMPLE, 3.605),
     ],
 )
-def test_positions_by_hand(levels: Comparisons, position: float) -> None:
+def test_positions_by_hand(levels, position):
     assert bradley_terry_position(levels) == pytest.approx(position, abs=5e-4)
 
 
@@ -118,7 +118,7 @@ def test_positions_by_hand(levels: Comparisons, position: float) -> None:
         ([(1.0, WORSE), (5.0, BETTER)], "within"),
     ],
 )
-def test_coverage(levels: Comparisons, coverage: str) -> None:
+def test_coverage(levels, coverage):
     assert scale_coverage(levels) == coverage
 
 
@@ -136,7 +136,7 @@ def test_coverage(levels: Comparisons, coverage: str) -> None:
         (answers(1, 5e-324, 0), 0.0),
     ],
 )
-def test_entropy(p: Answers, bits: float) -> None:
+def test_entropy(p, bits):
     assert entropy(p) == pytest.approx(bits)
     assert str(entropy(p))[0] != "-"
 
@@ -164,7 +164,7 @@ def log_likelihood(level: float, levels: Comparisons) -> float:
 
 
 @given(comparisons)
-def test_the_ordinal_level_on_the_grid_again(levels: Comparisons) -> None:
+def test_the_ordinal_level_on_the_grid_again(levels):
     likelihoods = np.exp([log_likelihood(level, levels) for level in GRID])
     assert ordinal_level(levels) == pytest.approx(np.average(GRID, weights=likelihoods))
     assert 1 < ordinal_level(levels) < 5
@@ -172,9 +172,7 @@ def test_the_ordinal_level_on_the_grid_again(levels: Comparisons) -> None:
 
 @pytest.mark.parametrize("ratings", [(1.0, 5.0), (1.0, 3.0, 5.0), tuple(RATINGS)])
 @pytest.mark.parametrize("spread", [0.01, 0.1, 1.0, 10.0])
-def test_every_position_expects_the_wins_that_there_are(
-    ratings: tuple[float, ...], spread: float
-) -> None:
+def test_every_position_expects_the_wins_that_there_are(ratings, spread):
     p = np.random.default_rng(0).dirichlet([spread] * 3, (2000, len(ratings)))
     found = equations.bradley_terry_position(equations.ComparedTexts(ratings, p))
     anchors, weights = np.array([3.0, *ratings]), np.array([PRIOR, *(1.0 for _ in ratings)])
@@ -183,7 +181,7 @@ def test_every_position_expects_the_wins_that_there_are(
     assert np.abs(expected - wins).max() < 1e-12
 
 
-def test_doubt_is_the_mean_entropy_as_a_share_of_the_greatest() -> None:
+def test_doubt_is_the_mean_entropy_as_a_share_of_the_greatest():
     doubt = of_one(equations.doubt)
     assert doubt([(r, UNDECIDED) for r in RATINGS]) == pytest.approx(1.0)
     assert doubt([(r, SIMILAR) for r in RATINGS]) == 0.0

@@ -52,7 +52,7 @@ def both(form: Form, here: list[Chosen], there: list[Chosen]) -> Answers:
 # by hand
 
 
-def test_the_example_of_an_answer_follows_the_question_and_the_order() -> None:
+def test_the_example_of_an_answer_follows_the_question_and_the_order():
     assert [COMPARE.example({}, turned) for turned in (False, True)] == ["Better", "Worse"]
     yes_no = [
         YES_NO.example({"relation": relation}, turned)
@@ -72,9 +72,7 @@ def test_the_example_of_an_answer_follows_the_question_and_the_order() -> None:
         (compared(0, 0, 1e-9), (0, 0, 1)),
     ],
 )
-def test_one_question_is_read_by_its_shares(
-    replies: list[Chosen], read: tuple[float, float, float]
-) -> None:
+def test_one_question_is_read_by_its_shares(replies, read):
     assert reading(COMPARE, replies) == pytest.approx(answers(*read))
     assert reading(COMPARE, replies) == replies[0].p
 
@@ -92,9 +90,7 @@ def test_one_question_is_read_by_its_shares(
         (1.0, 0.4, (0.6, 0, 0.4)),
     ],
 )
-def test_two_questions_are_read_together(
-    better: float, worse: float, read: tuple[float, float, float]
-) -> None:
+def test_two_questions_are_read_together(better, worse, read):
     assert reading(YES_NO, asked_both(better, worse)) == pytest.approx(answers(*read))
 
 
@@ -112,13 +108,11 @@ def test_two_questions_are_read_together(
         (compared(0.8, 0.05, 0.15), compared(0.1, 0.6, 0.3), (0.71, 0.0725, 0.2174)),
     ],
 )
-def test_two_orders_of_one_question(
-    here: list[Chosen], exchanged: list[Chosen], read: tuple[float, float, float]
-) -> None:
+def test_two_orders_of_one_question(here, exchanged, read):
     assert both(COMPARE, here, exchanged) == pytest.approx(answers(*read), abs=2e-4)
 
 
-def test_two_orders_of_two_questions() -> None:
+def test_two_orders_of_two_questions():
     """Better: odds of 9, and of 1 there, make 3. Worse: odds of 1/4, and of 4 there, make 1."""
     found = both(YES_NO, asked_both(0.9, 0.2), asked_both(0.8, 0.5))
     assert found == pytest.approx(answers(0.75 * 0.5, 0.5 * 0.25, 0.5 * (0.75 + 0.25)))
@@ -134,9 +128,7 @@ def test_two_orders_of_two_questions() -> None:
         (YES_NO, asked_both(0.5, 0), asked_both(1, 0.5)),  # worse: No here, Yes there
     ],
 )
-def test_orders_that_exclude_each_other_say_nothing(
-    form: Form, here: list[Chosen], exchanged: list[Chosen]
-) -> None:
+def test_orders_that_exclude_each_other_say_nothing(form, here, exchanged):
     logs = (form.logs([form.evidence(order)]) for order in (here, exchanged))
     assert form.averaged(*logs).max(axis=2).min() == -inf
 
@@ -188,8 +180,7 @@ def level_of(form: Form, usual: list[Logs], exchanged: list[Logs], rating: float
     level = {"rating": rating, **form.evidence([Chosen(one) for one in usual])}
     if exchanged:
         level["exchanged"] = form.evidence([Chosen(one) for one in exchanged])
-    read: Level = json.loads(json.dumps(level))
-    return read
+    return json.loads(json.dumps(level))
 
 
 @st.composite
@@ -206,9 +197,7 @@ def levels(draw: st.DrawFn) -> tuple[Level, Logs, float]:
 
 
 @given(st.lists(levels(), max_size=8))
-def test_many_levels_at_once_are_read_as_each_by_hand_to_the_last_digit(
-    drawn: list[tuple[Level, Logs, float]],
-) -> None:
+def test_many_levels_at_once_are_read_as_each_by_hand_to_the_last_digit(drawn):
     stored = [level for level, _, _ in drawn]
     assert answers_of(stored) == [p for _, p, _ in drawn]
     assert read_levels(stored)[1] == pytest.approx([mass for *_, mass in drawn], rel=1e-14)
@@ -218,7 +207,7 @@ INFERRED = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}
 LOGS = {"Better": -0.4, "Worse": -1.9, "Similar": -2.3}
 
 
-def test_what_was_inferred_is_stored() -> None:
+def test_what_was_inferred_is_stored():
     inferred = {"rating": 1.0, "p": INFERRED, "inferred": [0.2, 0.3]}
     asked = level_of(COMPARE, [LOGS], [], 3.0)
     p = read_by_hand([LOGS], [])[0]

@@ -72,7 +72,7 @@ def judged(
     return {v.system: v for v in found.verdicts}, found.checks[0], reads
 
 
-def test_each_candidate_is_asked_about_by_the_number_of_each_reference() -> None:
+def test_each_candidate_is_asked_about_by_the_number_of_each_reference():
     verdicts, _, reads = judged(judge(), briefs())
     asked = Counter((q.target, q.shown[q.number - 1], q.exchanged) for q in reads.asked)
     assert asked == {(t, r, False): 1 for t in (2.5, 4.0) for r in ratings(5)}
@@ -82,7 +82,7 @@ def test_each_candidate_is_asked_about_by_the_number_of_each_reference() -> None
         assert p["Better"] - p["Worse"] == pytest.approx(2 * first)
 
 
-def test_all_candidates_of_a_document_and_axis_see_one_order() -> None:
+def test_all_candidates_of_a_document_and_axis_see_one_order():
     axes = ("fluency", "relevance")
     known = [brief for axis in axes for brief in briefs(axis=axis)]
     _, _, reads = judged(judge(axes=axes), known)
@@ -91,7 +91,7 @@ def test_all_candidates_of_a_document_and_axis_see_one_order() -> None:
     assert all(sorted(order) == ratings(5) for order in orders)
 
 
-def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
+def test_both_orders_ask_about_the_same_prompt_in_two_directions():
     """The tilt to what is named first goes out of the average."""
     verdicts, _, reads = judged(judge(swap="both"), briefs())
     assert len(set(reads.asked)) == 2 * 2 * 5  # the check asks again, which a run remembers
@@ -107,7 +107,7 @@ def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
     assert scores["A", "synthetic"] == pytest.approx(expected)
 
 
-def test_neighbours_are_compared_within_the_ladder() -> None:
+def test_neighbours_are_compared_within_the_ladder():
     checks = {"neighbours": 1, "exchanged": 0}
     _, found, reads = judged(judge(checks=checks), briefs(missing=[3.0]))
     steps = [(q.shown[q.number - 1], q.target) for q in reads.asked]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from math import fsum
-from typing import Any
 
 import pytest
 
@@ -47,7 +46,7 @@ def at_level(table: Mapping[float, Answers]) -> Says:
 # exact probabilities
 
 
-def test_every_reading_of_the_module_s_sample() -> None:
+def test_every_reading_of_the_module_s_sample():
     found = values(judge(), scripted(at_level(SAMPLE)), briefs())
     assert list(found) == list(judge().scorers)
     assert found == {
@@ -72,7 +71,7 @@ def yes_of(target: str, reference: str, relation: str) -> Answers:
     return {"Yes": yes * of[relation], "No": (1 - yes) * of[relation]}
 
 
-def test_the_paper_s_sum_of_yes_and_no() -> None:
+def test_the_paper_s_sum_of_yes_and_no():
     one, asked = judge(predict="yes-no"), list[tuple[str, str, str]]()
     found = verdict(one, scripted(yes_of, asked), briefs())
     total = 1 * (0.9 - 0.1) + 2 * (0.8 - 0.1) + 3 * (0.6 - 0.2) + 4 * (0.3 - 0.5) + 5 * (0.1 - 0.8)
@@ -96,9 +95,7 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
         ({"swap": "both"}, ("level 4", "A flood.", ""), 4, 9),
     ],
 )
-def test_a_question_that_fails_leaves_the_candidate_unscored(
-    settings: dict[str, Any], fails: tuple[str, str, str], level: int, asks: int
-) -> None:
+def test_a_question_that_fails_leaves_the_candidate_unscored(settings, fails, level, asks):
     def says(*question: str) -> Answers | Failed:
         if question == fails:
             return Failed("too long")
@@ -127,7 +124,7 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
     [("probabilities", answers(0.4, 0.2, 0.4), 0.75), ("yes-no", answers(0.375, 0.125, 0.5), 1.0)],
 )
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
-def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
+def test_both_orders_are_averaged(predict, p, mass, levels):
     one, asked = judge(predict=predict, swap="both", levels=levels), list[tuple[str, str, str]]()
     model = case_models(scripted(leaning, asked), [one.name], set(), set())[one.name]
     found = verdict(one, model, briefs(levels))
@@ -145,9 +142,7 @@ def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels:
 
 
 @pytest.mark.parametrize(("predict", "asks"), [("probabilities", 10), ("yes-no", 20)])
-def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
-    predict: str, asks: int
-) -> None:
+def test_orders_that_exclude_each_other_leave_the_candidate_unscored(predict, asks):
     """Certain that the first text is the better one, in either place."""
 
     def says(target: str, reference: str, relation: str) -> Answers:
@@ -167,7 +162,7 @@ def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
 # draws
 
 
-def test_draws_by_hand() -> None:
+def test_draws_by_hand():
     one = judge(levels=2, predict="sampled", samples=3, trials=2)
     model = Drawing("Better", "Worse", "Better", "Similar", "Worse", "Worse")
     found = verdict(one, model, briefs(2))
@@ -187,7 +182,7 @@ def test_draws_by_hand() -> None:
     }
 
 
-def test_the_scorers_of_draws() -> None:
+def test_the_scorers_of_draws():
     readings = ["synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry"]
     assert judge().scorers == ["synthetic", *readings]
     assert judge(predict="sampled", samples=1, trials=1).scorers == ["synthetic", *readings]
@@ -207,7 +202,7 @@ def test_the_scorers_of_draws() -> None:
 # what is told of the settings
 
 
-def test_samples_are_told_of_where_they_are_drawn() -> None:
+def test_samples_are_told_of_where_they_are_drawn():
     assert not {"samples", "trials"} & judge().asking.keys()
     asking = judge(predict="sampled").asking
     assert (asking["samples"], asking["trials"]) == (1000, 5)

@@ -45,7 +45,7 @@ def checks_of(
 
 
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
-def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
+def test_each_reference_is_judged_against_the_one_below_it(levels):
     asked: list[Question] = []
     model = scripted(lambda *q: {"Better": 0.35, "Worse": 0.05, "Similar": 0.1}, asked)
     nothing_to_judge = replace(CASE, candidates=CASE.candidates[2:])
@@ -63,14 +63,14 @@ def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     assert check.tokens.asks == levels - 1
 
 
-def test_a_neighbour_that_was_not_written_is_left_out() -> None:
+def test_a_neighbour_that_was_not_written_is_left_out():
     *below, top = briefs(3)
     lost = replace(top, content={}, status="unscored", reason="cut off")
     _, check = checks_of(looking(1, 0, levels=3), scripted(even), [*below, lost])
     assert [(t["worse"], t["better"]) for t in check.evidence["neighbours"]] == [(1.0, 3.0)]
 
 
-def test_without_a_source_nothing_is_looked_at() -> None:
+def test_without_a_source_nothing_is_looked_at():
     case = replace(CASE, document=Document("d1", " \n"))
     model = case_models(scripted(even), ["synthetic"], set(), set())["synthetic"]
     _, checks = asyncio.run(looking(1, 1).verdicts(case, briefs(), model))
@@ -80,7 +80,7 @@ def test_without_a_source_nothing_is_looked_at() -> None:
 # exchanged
 
 
-def test_a_comparison_is_read_in_both_places() -> None:
+def test_a_comparison_is_read_in_both_places():
     asked: list[Question] = []
 
     def says(target: str, reference: str, relation: str) -> Answers:
@@ -113,7 +113,7 @@ def test_a_comparison_is_read_in_both_places() -> None:
 # failures
 
 
-def test_a_reply_that_failed_leaves_its_entry_out() -> None:
+def test_a_reply_that_failed_leaves_its_entry_out():
     fails = {
         ("level 3", "level 2"),  # a neighbour
         ("A flood.", "level 2"),  # a comparison as asked
@@ -162,7 +162,7 @@ def drawn(judge: Synthetic) -> tuple[set[str], set[tuple[str, str, float]]]:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
-def test_about_the_share_asked_for_is_looked_at(share: float) -> None:
+def test_about_the_share_asked_for_is_looked_at(share):
     """Within four standard deviations of what independent draws would give."""
     documents, comparisons = drawn(looking(share, share))
     for found, of in ((documents, DOCUMENTS), (comparisons, 5 * DOCUMENTS)):
@@ -174,7 +174,7 @@ def test_about_the_share_asked_for_is_looked_at(share: float) -> None:
     assert by_document.count(5) < DOCUMENTS * share / 4  # one by one, not a candidate's together
 
 
-def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller() -> None:
+def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller():
     small, again, large = drawn(looking(0.1, 0.1)), drawn(looking(0.1, 0.1)), drawn(looking(0.3, 1))
     assert small == again
     assert small[0] < large[0]

@@ -41,7 +41,7 @@ def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any)
         (9, [-26, -23.5, -20, -15.5, -10, -3.5, 4, 12.5, 22]),
     ],
 )
-def test_an_ideal_judges_sums_have_the_levels_of_the_texts(levels: int, sums: list[float]) -> None:
+def test_an_ideal_judges_sums_have_the_levels_of_the_texts(levels, sums):
     scale = ratings(levels)
     answers = [["Worse" if r > mine else "Better" if r < mine else "Similar" for r in scale]
                for mine in scale]  # fmt: skip
@@ -57,14 +57,14 @@ def test_an_ideal_judges_sums_have_the_levels_of_the_texts(levels: int, sums: li
 # stage one
 
 
-def test_rounds_need_only_those_before() -> None:
+def test_rounds_need_only_those_before():
     assert rounds(ratings(9)) == [[1, 5], [3], [2, 4], [1.5, 2.5, 3.5, 4.5]]
     assert neighbours(3) == (1, 5)
     assert neighbours(4) == (3, 5)
     assert neighbours(1.5) == (1, 2)
 
 
-def test_each_level_is_written_between_its_neighbours() -> None:
+def test_each_level_is_written_between_its_neighbours():
     asked: list[str] = []
 
     def write(prompt: Prompt, how: Writing) -> str:
@@ -89,9 +89,7 @@ def test_each_level_is_written_between_its_neighbours() -> None:
         (Written((Sample(" \n", "stop"),)), "the reply was empty"),
     ],
 )
-def test_a_reference_that_fails_takes_its_inner_levels_along(
-    reply: Written | Failed, reason: str
-) -> None:
+def test_a_reference_that_fails_takes_its_inner_levels_along(reply, reason):
     class Worst(Scripted):
         async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
             fine = await super().write(prompts, how)

@@ -37,7 +37,7 @@ def shown(levels: Sequence[Any], *briefs: Brief) -> Section:
     return shown_evidence(JudgedCandidate(Candidate("A", "text"), verdict, briefs))
 
 
-def test_comparisons_from_the_best_reference_down() -> None:
+def test_comparisons_from_the_best_reference_down():
     briefs = [brief(rating, f"text of {rating}") for rating in SAMPLE]
     strangers = [brief(5, "of another axis", "coherence")]
     section = shown([level(*one) for one in SAMPLE.items()], *briefs, *strangers)
@@ -52,7 +52,7 @@ def test_comparisons_from_the_best_reference_down() -> None:
     assert section.notes == [PLACE, *references]
 
 
-def test_what_was_inferred_is_marked() -> None:
+def test_what_was_inferred_is_marked():
     known = {"Better": 1.0, "Worse": 0.0, "Similar": 0.0}
     levels = [level(3, SAMPLE[3]), {"rating": 1.0, "p": known, "inferred": [0.98, 1.0]}]
     section = shown(levels)
@@ -60,7 +60,7 @@ def test_what_was_inferred_is_marked() -> None:
     assert INFERRED in section.notes
 
 
-def test_references_that_are_not_known_are_not_shown() -> None:
+def test_references_that_are_not_known_are_not_shown():
     levels = [level(1, SAMPLE[1]), level(5, SAMPLE[5])]
     assert shown(levels, brief(1, "low")).notes[-1] == GONE
     both = shown(levels, brief(1, "low"), brief(5, "high"), brief(5, "another high"))
@@ -69,16 +69,15 @@ def test_references_that_are_not_known_are_not_shown() -> None:
 
 def ladder(levels: Sequence[Any]) -> Ladder:
     verdict = Verdict("d", "A", "mine", "fluency", {"levels": levels})
-    found: Ladder = pictured_evidence(JudgedCandidate(Candidate("A", "text"), verdict, ())).text
-    return found
+    return pictured_evidence(JudgedCandidate(Candidate("A", "text"), verdict, ())).text
 
 
-def test_the_page_says_how_the_bars_make_the_score() -> None:
+def test_the_page_says_how_the_bars_make_the_score():
     found = ladder([level(*one) for one in SAMPLE.items()])
     assert [rung.adds for rung in found.rungs] == ["-3.50", "-0.40", "+1.20", "+1.50", "+0.88"]
     assert found.score.startswith("mine = -0.32: the sum, over the levels, of level ×")
 
 
-def test_the_nearest_reference_is_the_lowest_that_the_text_lost_to() -> None:
+def test_the_nearest_reference_is_the_lowest_that_the_text_lost_to():
     assert ladder([level(*one) for one in SAMPLE.items()]).nearest.level == "4"
     assert ladder([level(r, SAMPLE[1]) for r in SAMPLE]).nearest.level == "5"

@@ -118,12 +118,12 @@ def row(sums: Sums) -> Mapping[str, Any]:
     ("p", "inverted"),
     [(RATHER_BETTER, 0), (RATHER_WORSE, 1), (EVEN, 0), (SIMILAR, 0), (answers(0.1, 0.2, 0.7), 1)],
 )
-def test_a_pair_is_inverted_where_its_better_one_is_rather_worse(p: Answers, inverted: int) -> None:
+def test_a_pair_is_inverted_where_its_better_one_is_rather_worse(p, inverted):
     sums = of_checks(check("d", [p]))["fluency"]
     assert (sums["pairs"], sums["inverted_pairs"]) == (1, inverted)
 
 
-def test_one_inverted_pair_inverts_the_document() -> None:
+def test_one_inverted_pair_inverts_the_document():
     checks = [
         check("d0", [BETTER, WORSE, WORSE]),
         check("d1", [BETTER, BETTER, SIMILAR]),
@@ -134,14 +134,14 @@ def test_one_inverted_pair_inverts_the_document() -> None:
     assert told(sums["coherence"]) == {"checked": 1, "inverted": 1, "pairs": 1, "inverted_pairs": 1}
 
 
-def test_a_check_that_failed_is_not_counted() -> None:
+def test_a_check_that_failed_is_not_counted():
     failed = Verdict("d0", ANY_SYSTEM, "a", "fluency", {}, "unscored", "empty source")
     sums = of_checks(failed, check("d1", [BETTER]))
     assert told(sums["fluency"]) == {"checked": 1, "pairs": 1}
     assert of_checks(failed) == {}
 
 
-def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
+def test_ids_are_kept_of_rated_documents_with_an_inversion_alone():
     cases = [case(f"d{n}", {"A": "t"}, rated) for n, rated in enumerate([True, False, True])]
     checks = [check("d0", [WORSE]), check("d1", [WORSE]), check("d2", [BETTER])]
     sums = of_checks(*checks, cases=cases)["fluency"]
@@ -152,7 +152,7 @@ def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
 # probabilities and the scale
 
 
-def test_entropy_certainty_and_mass_are_means_over_comparisons() -> None:
+def test_entropy_certainty_and_mass_are_means_over_comparisons():
     found = levels(BETTER, EVEN, mass=0.5), levels(answers(0.5, 0.5, 0), SIMILAR, mass=0.75)
     found = row(of_levels(A=found[0], B=found[1]))
     assert found["comparisons"] == 4
@@ -161,7 +161,7 @@ def test_entropy_certainty_and_mass_are_means_over_comparisons() -> None:
     assert found["mass"] == 0.625
 
 
-def test_candidates_lie_below_between_or_above_the_references() -> None:
+def test_candidates_lie_below_between_or_above_the_references():
     sums = of_levels(
         A=levels(WORSE, RATHER_WORSE),
         B=levels(BETTER, RATHER_BETTER),
@@ -187,9 +187,7 @@ def test_candidates_lie_below_between_or_above_the_references() -> None:
         (EVEN, SIMILAR, 0),
     ],
 )
-def test_a_comparison_flips_where_it_takes_the_other_side(
-    p: Answers, exchanged: Answers, flipped: int
-) -> None:
+def test_a_comparison_flips_where_it_takes_the_other_side(p, exchanged, flipped):
     sums = of_checks(check("d", exchanged=[(p, exchanged)]))["fluency"]
     assert (sums["exchanged"], sums["flipped"]) == (1, flipped)
 
@@ -197,7 +195,7 @@ def test_a_comparison_flips_where_it_takes_the_other_side(
 # length
 
 
-def test_length_is_the_mean_of_documents_correlations() -> None:
+def test_length_is_the_mean_of_documents_correlations():
     sums = of_lengths(([1, 2, 3], [10, 20, 30]), ([1, 2, 3], [10, 30, 20]))  # 1 and 0.5
     found = row(sums)
     # deviation √⅛, standard error ¼
@@ -206,7 +204,7 @@ def test_length_is_the_mean_of_documents_correlations() -> None:
     assert found["length_high"] == 1.0  # and not 1.24
 
 
-def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> None:
+def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies():
     few = [1, 2], [10, 20]
     unscored = [1, None, 2, None], [10, 20, 30, 40]
     flat_scores, flat_lengths = ([2, 2, 2], [10, 20, 30]), ([1, 2, 3], [5, 5, 5])
@@ -217,7 +215,7 @@ def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> Non
     assert (found["length_documents"], found["length"]) == (1, -1.0)
 
 
-def test_length_is_that_of_scipy() -> None:
+def test_length_is_that_of_scipy():
     stream = np.random.default_rng(7)
     documents = [
         (stream.integers(0, 5, n).astype(float).tolist(), stream.integers(5, 40, n).tolist())
@@ -240,14 +238,14 @@ def test_length_is_that_of_scipy() -> None:
 WORDS = [10, 20, 30, 40, 50, 60]
 
 
-def test_a_judge_that_follows_length_as_people_do_is_not_misled() -> None:
+def test_a_judge_that_follows_length_as_people_do_is_not_misled():
     ratings = [1.0, 3, 2, 5, 4, 6]  # with length: 0.886
     found = row(of_lengths(*[(ratings, WORDS, ratings)] * 12))
     assert found["length"] == found["people_length"] == pytest.approx(31 / 35)
     assert (found["given_length"], found["rated_length_documents"]) == (0.0, 12)
 
 
-def test_given_length_is_the_partial_correlation_of_ranks() -> None:
+def test_given_length_is_the_partial_correlation_of_ranks():
     """By its other definition: of what is left of either once the ratings' ranks are fitted."""
     stream = np.random.default_rng(3)
     documents = [
@@ -259,8 +257,7 @@ def test_given_length_is_the_partial_correlation_of_ranks() -> None:
     def left(values: Sequence[float], ratings: Sequence[float]) -> NDArray[np.float64]:
         y, x = stats.rankdata(values), stats.rankdata(ratings)
         slope, constant = np.polyfit(x, y, 1)
-        residuals: NDArray[np.float64] = y - slope * x - constant
-        return residuals
+        return y - slope * x - constant
 
     each = [
         float(np.corrcoef(left(scores, ratings), left(words, ratings))[0, 1])
@@ -273,7 +270,7 @@ def test_given_length_is_the_partial_correlation_of_ranks() -> None:
     assert found == pytest.approx([low, high], abs=1e-4)
 
 
-def test_few_rated_candidates_or_flat_ratings_settle_nothing() -> None:
+def test_few_rated_candidates_or_flat_ratings_settle_nothing():
     three = [1.0, 2, 3], [10, 30, 20], [1.0, 3, 2]
     flat = [1.0, 2, 3, 4], [10, 30, 20, 40], [2.0] * 4
     unrated = [1.0, 2, 3, 4], [10, 30, 20, 40], [1.0, 2, 3, nan]
@@ -309,7 +306,7 @@ def agreement(found: Rated, sums: Sums, *inverted: str) -> tuple[float | None, .
 CHECKED: Sums = {"checked": 3, "inverted": 1, "pairs": 6, "inverted_pairs": 1}
 
 
-def test_agreement_with_and_without_inverted_documents() -> None:
+def test_agreement_with_and_without_inverted_documents():
     assert agreement(rated(), CHECKED, "d2") == pytest.approx((1 / 6, 3, 0.75, 2))
     assert agreement(rated(), CHECKED, "d1", "d2") == pytest.approx((1 / 6, 3, 1.0, 1))
     assert agreement(rated(), CHECKED) == pytest.approx((1 / 6, 3, 1 / 6, 3))
