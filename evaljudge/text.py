@@ -12,8 +12,9 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import zip_longest
 
 from rich.cells import cell_len
 
@@ -64,6 +65,27 @@ def shortened(text: str, longest: int) -> str:
         return line
     head = longest // 3
     return f"{line[:head]}…{line[head + 1 - longest :]}"
+
+
+def told_apart(names: Iterable[str], longest: int) -> dict[str, str]:
+    """Each name shortened. Those that this cuts to the same words begin a little before the first
+    place where they differ; they are shown whole where that does not tell them apart."""
+    short = {name: shortened(name, longest) for name in names}
+    for alike in _same(short):
+        lines = [one_line(name, LONG).strip(_ISOLATE + _END_ISOLATE) for name in alike]
+        differ = (at for at, here in enumerate(zip_longest(*lines)) if len(set(here)) > 1)
+        begin = max(0, next(differ, 0) - longest // 4)
+        for name, line in zip(alike, lines, strict=True):
+            short[name] = one_line(f"…{line[begin:]}", longest)
+    return short | {name: one_line(name, LONG) for alike in _same(short) for name in alike}
+
+
+def _same(short: Mapping[str, str]) -> list[list[str]]:
+    return [
+        alike
+        for line, times in Counter(short.values()).items()
+        if times > 1 and (alike := [name for name in short if short[name] == line])
+    ]
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -26,14 +26,14 @@ from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, estimate, only
-from evaljudge.text import CERTAIN, counted, is_not_expected, shortened
+from evaljudge.text import CERTAIN, counted, is_not_expected, told_apart
 
 LENGTHS = (WORDS, "compression")
 """Metrics that are baselines: no system is best by them."""
 NOT_RANKED = "No scorer measures a quality of which more is better, so no system is ranked."
 MOST_SYSTEMS = 12  # for an axis; all of them stand in the table of systems
 MOST_REASONS = MOST_NAMED = 3
-name_line = partial(shortened, longest=22)  # a system's, wherever the page shortens it
+short_names = partial(told_apart, longest=22)  # of systems, wherever the page shortens them
 LITTLE = 0.3  # below it, agreement is called little
 
 
@@ -116,7 +116,8 @@ def over_axes(findings: Findings) -> str:
     from scipy.stats import rankdata  # only here, since it takes long to load
 
     ranks = rankdata([[-of[name] for name in names] for of in means], axis=1).mean(axis=0)
-    said = _listed([f"{name} {rank:.3g}" for rank, name in sorted(zip(ranks, names, strict=True))])
+    short, best = short_names(names), sorted(zip(ranks, names, strict=True))
+    said = _listed([f"{short[name]} {rank:.3g}" for rank, name in best])
     return f"Mean rank over {len(means)} axes (1: best mean on each; not tested): {said}."
 
 
@@ -138,9 +139,11 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     # of a scorer without axes, people's ratings on this one
     people = {} if headline.axis == row.axis else {"people": headline.axis}
     scale = {"scorer": row.scorer, "axis": row.axis}
+    short = short_names([*(s.system for s in row.systems), *(name for name, _ in row.unscored)])
     dots: list[dict[str, Any]] = [
         {
             "system": system.system,
+            "name": short[system.system],
             "at": place_of(system.mean, low, high),
             "low": place_of(system.low, low, high),
             "high": place_of(system.high, low, high),
@@ -153,7 +156,13 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     ]
     nothing = {"at": None, "low": None, "letters": ""}
     dots += [
-        nothing | {"system": name, "figure": f"no scores (first text: {why})", "texts": link}
+        nothing
+        | {
+            "system": name,
+            "name": short[name],
+            "figure": f"no scores (first text: {why})",
+            "texts": link,
+        }
         for name, why in row.unscored[: MOST_SYSTEMS - len(dots)]
         for link in [_list_of(**scale, system=name, **people)]
     ]
@@ -189,7 +198,8 @@ def _list_of(**wanted: str) -> str:
 
 
 def _sentence(row: SystemRanking) -> str:
-    first, name = row.systems[0], _named(row, row.systems[0])
+    first, short = row.systems[0], short_names(system.system for system in row.systems)
+    name = _named(row, first)
     if len(row.systems) == 1:
         mean = correlation(first.mean).removesuffix(".000")
         return f"There is only one system, {name}: {mean}."
@@ -202,7 +212,7 @@ def _sentence(row: SystemRanking) -> str:
         few = f": {most} documents are few" if most < 9 else ""
         return f"No two systems differ significantly by this scorer{few}."
     pairs = [pair for pair in row.pairs if pair.first == first.system]
-    close = [pair.second for pair in pairs if not pair.told_apart]
+    close = [short[pair.second] for pair in pairs if not pair.told_apart]
     if not close:
         return f"{name} has the highest mean by this scorer, and differs from every other system."
     others = "any other system" if len(close) == len(pairs) else _listed(close)
@@ -213,11 +223,11 @@ def _named(row: SystemRanking, system: RankedSystem) -> str:
     """With its documents, where it has fewer than half of them."""
     most = max(each.n for each in row.systems)
     few = f" (in {system.n} of {most} documents)" if 2 * system.n < most else ""
-    return f"{name_line(system.system)}{few}"
+    return f"{short_names(each.system for each in row.systems)[system.system]}{few}"
 
 
 def _listed(names: Sequence[str]) -> str:
-    named = ", ".join(map(name_line, names[:MOST_NAMED]))
+    named = ", ".join(names[:MOST_NAMED])
     hidden = len(names) - MOST_NAMED
     return f"{named} and {hidden} more" if hidden > 0 else named
 
@@ -277,7 +287,11 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with {whom} within documents: {value} (Spearman).", True
     close = chosen.indistinguishable
-    others = f"Not significantly below it: {_listed(close)}." if close else "All others agree less."
+    others = (
+        f"Not significantly below it: {_listed(list(short_names(close).values()))}."
+        if close
+        else "All others agree less."
+    )
     return f"The highest agreement with {whom}: {value} ({how}). {others}", True
 
 

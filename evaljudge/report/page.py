@@ -182,7 +182,7 @@ def _page(
     data: Mapping[str, Any],
     more: Sequence[Section] = (),
 ) -> str:
-    short = list(map(first.name_line, data.get("systems", ())))
+    short = list(first.short_names(data.get("systems", ())).values())
     data = {"others": (), **data, "lead": first.lead(findings), "short": short}
     shown = [*more, *sections(findings)]
     template = environment().get_template("page.html.j2")
@@ -257,7 +257,6 @@ def environment() -> Any:
     )
     made.filters |= {
         "line": one_line,
-        "name_line": first.name_line,
         "direction": direction,
         "long_line": lambda text: one_line(text, LONG),
         "harmless": harmless,

@@ -15,7 +15,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, place_of, ticks
+from evaljudge.report.first import MOST_SYSTEMS, Headline, headlines, place_of, short_names, ticks
 from evaljudge.report.lines import on_axis
 from evaljudge.sections import Bars, Points, Section
 from evaljudge.sections.figures import NONE, correlation, count, estimate, only
@@ -50,9 +50,11 @@ def _strips(bars: Spread, headline: Headline) -> Drawn:
         for at, n in enumerate(bars.systems[name]):
             bins[name][_bin(bars, at)] += n
     fullest = max(max(counts) / sum(counts) for counts in bins.values())
+    short = short_names(bins)
     rows = [
         {
             "name": name,
+            "short": short[name],
             "said": counted(sum(counts), "text", "texts"),
             "shares": [n / sum(counts) / fullest for n in counts],
         }
@@ -156,11 +158,11 @@ def _placed(picture: Bars | Points) -> Drawn:
     marks = ticks(picture.least, picture.most)
     if (picture.least, picture.most) == (0, 1):
         marks = [(place, f"{place:.0%}") for place, _ in marks]
-    ends = ("low", "high", "other")
+    ends, short = ("low", "high", "other"), short_names(row.name for row in shown)
     return {
         "label": f"{picture.title}. {'; '.join(f'{row.name}: {row.figure}' for row in shown)}",
         "rows": [
-            {"name": row.name, "figure": row.figure, "at": at(row.value)}
+            {"name": row.name, "short": short[row.name], "figure": row.figure, "at": at(row.value)}
             | {end: at(getattr(row, end)) for end in ends}
             for row in shown
         ],

@@ -30,7 +30,7 @@ from evaljudge.analysis.settings_differences import settings_differences, values
 from evaljudge.analysis.telling import disagreement
 from evaljudge.decisions.systems import RankedSystem
 from evaljudge.records import ANY_AXIS, Case
-from evaljudge.report.first import headlines, name_line
+from evaljudge.report.first import headlines, short_names
 from evaljudge.report.page import beginning, page, spread_data, text_html
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
@@ -176,7 +176,7 @@ class RunSite:
             "token": self.site.token,
             "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in index.scales],
             "systems": index.systems,
-            "short": list(map(name_line, index.systems)),
+            "short": list(short_names(index.systems).values()),
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,

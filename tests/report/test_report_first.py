@@ -26,7 +26,7 @@ from evaljudge.report.first import (
     warnings_line,
 )
 from evaljudge.runs.reporting import without_scores
-from evaljudge.text import shortened
+from evaljudge.text import shortened, told_apart
 from tests.frames import replaced
 from tests.report.findings import agreement, made, standing
 
@@ -246,6 +246,19 @@ def test_long_names_are_cut_in_the_middle():
     assert text.count(f"<bdi>{shortened(names[0], 22)}</bdi>") == 1  # beside its dot
     assert f'title="{names[2]}: ' in text
     assert found.hidden == 0
+
+
+def test_names_that_differ_in_their_middle_alone_are_told_apart():
+    names = [f"llama-3.1-8b-nightly-2026-{month}-27-instruct-awq" for month in (9, 10, 11)]
+    (found,) = answers(made(systems=[ranked("synthetic", ALIKE, systems=names)]))
+    short = {dot["system"]: dot["name"] for dot in found.dots}
+    assert list(map(short.get, names)) == [
+        "…2026-9-27-instruct-a…",
+        "…2026-10-27-instruct-…",
+        "…2026-11-27-instruct-…",
+    ]
+    close = [f"{'a' * 30}{first}{'b' * 30}{second}{'c' * 30}" for first in "12" for second in "12"]
+    assert list(told_apart(close, 22).values()) == close  # no window shows both places
 
 
 def test_pictures_have_one_scale_and_the_answer_s_order():
