@@ -183,7 +183,7 @@ def _page(
     more: Sequence[Section] = (),
 ) -> str:
     short = list(first.short_names(data.get("systems", ())).values())
-    data = {"others": (), **data, "lead": first.lead(findings), "short": short}
+    data = {"others": (), "lead": first.lead(findings), **data, "short": short}
     shown = [*more, *sections(findings)]
     template = environment().get_template("page.html.j2")
     made = template.render(

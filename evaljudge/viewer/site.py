@@ -28,9 +28,9 @@ from evaljudge.analysis.run_scores import (
 )
 from evaljudge.analysis.settings_differences import settings_differences, values_of
 from evaljudge.analysis.telling import disagreement
-from evaljudge.decisions.systems import RankedSystem
-from evaljudge.records import ANY_AXIS, Case
-from evaljudge.report.first import headlines, short_names
+from evaljudge.decisions.systems import RankedSystem, SystemRanking
+from evaljudge.records import ANY_AXIS, HUMAN, Case
+from evaljudge.report.first import headlines, lead, short_names
 from evaljudge.report.page import beginning, page, spread_data, text_html
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
@@ -181,8 +181,17 @@ class RunSite:
             "reasons": index.reasons,
             "selections": index.selections,
             "others": self.compared,
+            "lead": self._lead(),
         }
         return Response(page(self.findings, data=data, more=self.more).encode(), HTML)
+
+    def _lead(self) -> dict[str, str]:
+        """The scale with which lists begin: one on which the runs differ, if there is any."""
+        scales = [{"scorer": scorer, "axis": axis} for scorer, axis in self.index.scales]
+        counts = zip(*(other["differ"] for other in self.compared), strict=True)
+        differing = [scale for scale, of in zip(scales, counts, strict=False) if any(of)]
+        first = lead(self.findings)
+        return first if first in differing or not differing else differing[0]
 
     def names(self, given: Given) -> Response:
         return as_json([doc_id for doc_id, _ in self.index.texts])
@@ -256,6 +265,8 @@ ABOUT = (
     "Mean scores with 95% t intervals over each run's documents. Runs are compared document by "
     "document by `evaljudge diff`."
 )
+Means = dict[str, dict[str, RankedSystem]]
+"""Of each system by the run's name."""
 READING = (
     "A dot is a system's mean in one run, the line its interval; the open dot is the mean in the "
     "first of the runs, which are in the given order."
@@ -263,21 +274,22 @@ READING = (
 
 
 def trend(given: Sequence[tuple[ScoredRun, Findings]]) -> Iterator[Section]:
-    """For the scorers of the first run's first screen. Runs whose scale or documents are not those
-    of the first are marked, and no line joins them to it."""
+    """For the scorers of the first run's first screen; where these are alike in all runs, for those
+    that are not, too. Runs whose scale or documents are not those of the first are marked, and no
+    line joins them to it."""
     runs = {run.out: findings for run, findings in given}
+    rankings = [headline.ranking for headline in headlines(given[0][1])]
+    scales = {(row.scorer, row.axis): _means(runs, row) for row in rankings}
+    if not any(map(_differ, scales.values())):
+        others = [row for row in given[0][1]["systems"] if row.scorer != HUMAN]
+        means_of = {(row.scorer, row.axis): _means(runs, row) for row in others}
+        scales |= {scale: means for scale, means in means_of.items() if _differ(means)}
     reasons = {run.out: apart(given[0][0], run) for run, _ in given[1:]}
-    for headline in headlines(given[0][1]):
-        scale = headline.ranking.scorer, headline.ranking.axis
+    for scale, means in scales.items():
         keys = "", scale[0].partition("#")[0]
         why = {n: [of[key] for key in keys if key in of] for n, of in reasons.items()}
         marks = {n: f", {texts[-1].partition(' (')[0]}" for n, texts in why.items() if texts}
         notes = [f"No line joins {n} to the first run: {'; '.join(why[n])}." for n in marks]
-        means: dict[str, dict[str, RankedSystem]] = {}
-        for name, findings in runs.items():
-            for row in findings["systems"]:
-                for system in row.systems if (row.scorer, row.axis) == scale else ():
-                    means.setdefault(system.system, {})[name] = system
         title = f"{scale[0]}, {axis_name(scale[1])}"
         figure = partial(_figure, marks)
         cells = [[system, *(figure(n, of.get(n)) for n in runs)] for system, of in means.items()]
@@ -296,6 +308,19 @@ def trend(given: Sequence[tuple[ScoredRun, Findings]]) -> Iterator[Section]:
             reading, ends = " ".join([READING, *notes]), (least - edge, most + edge)
             pictures.append(Bars("Trend", f"{system}: {title}", reading, dots, *ends, True))
         yield Section("Trend", [ABOUT], [table], notes, pictures)
+
+
+def _means(runs: Mapping[str, Findings], scale: SystemRanking) -> Means:
+    means: Means = {}
+    for name, findings in runs.items():
+        rows = (r for r in findings["systems"] if (r.scorer, r.axis) == (scale.scorer, scale.axis))
+        for system in (system for row in rows for system in row.systems):
+            means.setdefault(system.system, {})[name] = system
+    return means
+
+
+def _differ(means: Means) -> bool:
+    return any(len({system.mean for system in of.values()}) > 1 for of in means.values())
 
 
 def _figure(marks: Mapping[str, str], run: str, mean: RankedSystem | None) -> str:

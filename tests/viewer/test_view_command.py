@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.run_scores import scored_run
 from evaljudge.commands.options import ViewOptions
 from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
+from evaljudge.report.first import Headline
 from evaljudge.runs.outcome import open_run
+from evaljudge.viewer import site
 from evaljudge.viewer.site import RunIndex, trend
 from tests.viewer.pages import make_run
 
@@ -116,6 +119,22 @@ def test_a_port_that_is_taken_is_said(first):
         port = taken.getsockname()[1]
         with pytest.raises(UserError, match=f"--port {port}: nothing can be served there"):
             viewing(ViewOptions(first.out, port=port)).__enter__()
+
+
+def test_runs_that_are_alike_on_the_first_screen_are_shown_where_they_differ(tmp_path, monkeypatch):
+    judges = [{"judges": {"geval": {"samples": samples}}} for samples in (2, 4, 8)]
+    outs = [make_run(tmp_path, f"run{n}", **j, select=[]).out for n, j in enumerate(judges)]
+    runs = [(scored_run(out), open_run(out).findings) for out in outs]
+
+    def led_by_words(findings: Findings) -> list[Headline]:
+        return [Headline("fluency", r) for r in findings["systems"] if r.scorer == "words"]
+
+    monkeypatch.setattr(site, "headlines", led_by_words)
+    monkeypatch.setattr(site, "lead", lambda findings: {"scorer": "words", "axis": ""})
+    shown = [table.title for section in trend(runs) for table in section.tables]
+    assert shown == ["words, all axes", "geval.sampled, fluency"]
+    page = made_site(ViewOptions(outs[0], beside=outs[1:])).reads["/"]({}).content.decode()
+    assert '"lead":{"scorer":"geval.sampled","axis":"fluency"}' in page
 
 
 def test_no_line_joins_runs_of_other_scales_or_documents(tmp_path):
