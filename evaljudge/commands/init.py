@@ -138,7 +138,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     name, task = _answer("task", *task_asked, ask, lambda name: (name, load_task(name)))
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes} - {*given.values()}
     known = {n: to for n, to in likely.items() if to in ("", *KNOWN_FIELDS) or to in axes}
-    others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in given})
+    seen_in = {*given, *(name.partition(".")[0] for name in given)}
+    others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in seen_in})
     rateable = ", ".join(axis.name for axis in task.axes)
     columns = _columns(corpus, theirs, known, given, others, rateable, ask)
     seen = _Seen(corpus, columns)
@@ -190,8 +191,7 @@ def _columns(
         nonlocal columns
         pairs = () if answer == RIGHT else re.split("--column|,", answer)
         changes = named_columns(filter(None, (pair.strip(" '`") for pair in pairs)))
-        outer = [n for n in changes if n.partition(".")[0] in (*theirs.names, "ratings")]
-        refuse_unknown("--column", "column", changes, [*theirs.names, *KNOWN_FIELDS, *outer])
+        refuse_unseen([*changes])
         ColumnNames(changed := theirs.changed(columns, changes), OPTIONS)
         columns = changed
         given.update(changes)
@@ -217,8 +217,11 @@ def _columns(
             "THEIRS= for one that is not to be read)."
         )
 
-    left_out = [name for name, to in given.items() if not to]
-    refuse_unknown("--column", "column", left_out, [*theirs.names, *KNOWN_FIELDS])
+    def refuse_unseen(names: Sequence[str]) -> None:
+        inner = [n for n in names if n.partition(".")[0] in (*theirs.names, "ratings")]
+        refuse_unknown("--column", "column", names, [*theirs.names, *KNOWN_FIELDS, *inner])
+
+    refuse_unseen([name for name, to in given.items() if not to])
     if ask is None or not theirs.names:
         return checked(RIGHT)
     return _answer("column", None, "" if needed() else RIGHT, ask, checked, about)

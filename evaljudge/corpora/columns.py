@@ -223,8 +223,9 @@ class ColumnNames:
         inner, whole = list[tuple[str, Any]](), fields
         for name in self._inner:
             value, whole = _apart(whole, name)
-            inner += [(self._name(name), value)] if value is not None else []
-        if inner:  # what stands at the row itself is in `ratings` by now
+            if value is not None and (ours := self._name(name)) != LEFT_OUT:
+                inner.append((ours, value))
+        if whole is not fields:  # what stands at the row itself is in `ratings` by now
             whole = {n: value for n, value in whole.items() if not n.startswith(DOTTED)}
         _refuse_twice([*whole, *(name for name, _ in inner)])
         read = {**whole, **dict(inner)}
@@ -388,7 +389,7 @@ class Unread:
     def lacks_texts(self, given: Mapping[str, str]) -> bool:
         """Whether no column is known or likely for what is judged, or the likely one has none."""
         columns = {to: name for name, to in self.changed(self.likely(), given).items()}
-        needed = [field for field in ("source", "text") if field not in self.known]
+        needed = {"source", "text"} & ({"source", "text"} - self.known | {*columns})
         return any(not self._longest[columns.get(field, "")] for field in needed)
 
     def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
@@ -398,7 +399,7 @@ class Unread:
         taken = {to for to in changes.values() if not to.startswith(DOTTED)}
         kept = {name: to for name, to in columns.items() if to not in taken and name not in outer}
         both = {**kept, **changes}.items()
-        return {name: to for name, to in both if to or name in KNOWN_FIELDS}
+        return {name: to for name, to in both if to or name in KNOWN_FIELDS or "." in name}
 
     def taken(self, given: Mapping[str, str], axes: Iterable[str]) -> dict[str, str]:
         """The columns that are given, and likely ones for what is lacking; ratings only on axes
@@ -567,6 +568,8 @@ def _may_be_rating(value: Any) -> bool:
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     if isinstance(value, str):
         value, _ = plain(value)
+        if is_absent(value):  # `0 - n/a`
+            return True
     try:
         is_one = is_number(value) or (isinstance(value, str) and not _VIEWS.fullmatch(value))
         return is_one and abs(float(str(value).replace(",", "."))) <= MOST

@@ -23,6 +23,7 @@ from evaljudge.corpora.grouping import SEVERAL_ROWS, Grouped, Grouping, rated_te
 from evaljudge.corpora.rows import (
     RATER,
     BadRow,
+    Known,
     RefusedError,
     Row,
     Rows,
@@ -208,14 +209,14 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
     grouping = Grouping(index, {})
     theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
-    raters = dict[str, dict[Any, None]]()
+    known = Known({}, {})
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
         if isinstance(row, Row):
             present = {"text", *row.fields} if "candidates" in row.fields else row.fields
             lacking = [field for field in lacking if field not in present]
             try:
-                read = case_row(row.fields, raters)
+                read = case_row(row.fields, known)
                 grouping.add(row.place, read)
                 absent += sum(candidate.ratings.absent for candidate in read.candidates)
             except RefusedError as refused:
@@ -226,7 +227,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
     people = dict[str, Sequence[str]]()
-    for axis, of_axis in raters.items():  # numbers, of lists, before names
+    for axis, of_axis in known.raters.items():  # numbers, of lists, before names
         by_name = sorted(enumerate(of_axis), key=lambda at: (isinstance(at[1], str), at[1]))
         if (places := [place for place, _ in by_name]) != sorted(places):
             grouping.places[clean(axis)] = places

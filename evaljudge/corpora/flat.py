@@ -30,6 +30,8 @@ def flat(path: str) -> CorpusFile | None:
             whole = [json.loads(line) for line in content.split("\n") if line.strip()]
     except (OSError, ValueError, RecursionError):
         return None
+    if isinstance(whole, dict) and path.endswith(".jsonl"):  # of one row
+        whole = [whole]
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
     if len(lists) == 1:  # {"data": [{…}, …]}
         (whole,) = lists
@@ -44,14 +46,17 @@ def flat(path: str) -> CorpusFile | None:
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     fields = dict(_leaves(item))
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
+    talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
         n for n, value in fields.items() if n not in talks and _are(value) and _has_text(value)
     ]
     if len(talks) == 1:
-        fields |= _turns(talks[0], fields[talks[0]])
+        has_answer = any("text" in (name, field_called(name)) for name in fields)
+        fields |= _turns(talks[0], fields[talks[0]], not has_answer)
     for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
         inner = dict(_leaves(text))
-        yield {**{n: v for n, v in fields.items() if n not in inner}, **inner}
+        outer = {f"document.{name}" if name in inner else name: v for name, v in fields.items()}
+        yield {**outer, **inner}
 
 
 def _has_text(each: list[Mapping[str, Any]]) -> bool:
@@ -62,7 +67,7 @@ def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
     for name, value in fields.items():
         while isinstance(value, list) and len(value) == 1 and isinstance(value[0], list | str):
             (value,) = value
-        if isinstance(value, dict) and value:
+        if isinstance(value, dict) and value and name != "ratings":
             yield from _leaves(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", clean(value) if isinstance(value, str) else value
@@ -74,11 +79,19 @@ def _are(value: Any, *keys: str) -> bool:
     return bool(each) and all(isinstance(one, dict) and {*keys} <= {*one} for one in each)
 
 
-def _turns(name: str, turns: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """A conversation as lines, but for the assistant's last turn, which is to be judged."""
-    *before, last = turns
-    is_answer = last["role"] == "assistant" and bool(before)
-    said = before if is_answer else turns
-    lines = [f"{turn['role']}: {turn['content']}" for turn in said]
-    source = str(said[0]["content"]) if len(said) == 1 else "\n".join(lines)
-    return {name: source} | ({ANSWER: last["content"]} if is_answer else {})
+def _turns(name: str, turns: list[Mapping[str, Any]], has_answer: bool) -> dict[str, Any]:
+    """A conversation as lines, but for the assistant's last turn if that is to be judged."""
+    each = [(turn["role"], _said(turn["content"]) or "") for turn in turns]
+    *before, (last, answer) = each
+    is_answer = has_answer and last == "assistant" and bool(before)
+    said = before if is_answer else each
+    source = said[0][1] if len(said) == 1 else "\n".join(f"{who}: {text}" for who, text in said)
+    return {name: source} | ({ANSWER: answer} if is_answer else {})
+
+
+def _said(content: Any) -> str | None:
+    """The text of a turn, also where it is in parts; None where it is not text alone."""
+    parts = content if isinstance(content, list) else [{"text": content or ""}]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    said = [text for text in texts if isinstance(text, str)]
+    return "\n".join(said) if len(said) == len(texts) else None

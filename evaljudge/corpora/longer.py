@@ -43,9 +43,12 @@ def longer(
 ) -> tuple[CorpusFile, str, Names] | None:
     """A file with the same texts, to be written; a line about it, and what each column became. None
     where the table has none of these shapes beyond doubt."""
-    if not Path(path).is_file() or _NESTED & theirs.known:
+    is_nested = theirs.lacks_texts(given)
+    if not Path(path).is_file() or "candidates" in theirs.known:
         return None
-    nested = flat(path) if theirs.lacks_texts(given) else None
+    if "ratings" in theirs.known and not is_nested:
+        return None
+    nested = flat(path) if is_nested else None
     table, theirs = (nested, unread_columns(nested)) if nested else (path, theirs)
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}

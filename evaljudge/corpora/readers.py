@@ -35,6 +35,7 @@ from evaljudge.corpora.rows import (
     BadRow,
     RefusedError,
     Rows,
+    another_scale,
     is_absent,
     json_or_text,
     kind,
@@ -202,11 +203,13 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
     scale that cells of a column name."""
     is_rating, number = name.startswith(DOTTED), cell
     if is_rating or name in own.numbers:
-        said = f"{one_line(own.theirs(name))}: {shown(cell)}"
+        head, given = one_line(own.theirs(name)), cell
+        said = f"{head}: {shown(cell)}"
         cell, scale = plain(cell) if is_rating else (cell, "")
         number = cell
-        if scale and scale != (before := marks.setdefault(name, scale)):
-            raise RefusedError(f"{said} is on another scale than earlier cells ({before})")
+        is_rated = is_rating and not is_absent(cell)
+        if is_rated and scale != (before := marks.setdefault(name, scale)):
+            raise RefusedError(f"{head}: {another_scale(given, before)}")
         mark = "," if _DECIMAL_COMMA.fullmatch(cell) else "." if _THOUSANDS.fullmatch(cell) else ""
         if mark and separator != ",":
             if other := marks.get("." if mark == "," else ","):

@@ -26,6 +26,7 @@ from decimal import Decimal
 from itertools import islice
 from math import isfinite, isnan, nan
 from typing import IO, Annotated, Any, NamedTuple, TypeGuard
+from unicodedata import normalize
 
 from pydantic import BaseModel, Field, PlainValidator, ValidationError
 
@@ -59,8 +60,20 @@ OF_RATER = LEFT_OUT = "\x1f"
 """What stands between that name and the place of a rater, where there is a column for each; alone,
 the name of a column that is not to be read."""
 _SCALED = re.compile(r"(?P<number>\d+([.,]\d+)?) *(/|out of|of) *(?P<highest>\d+)", re.IGNORECASE)
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"  # 3-May is Excel's 3-5
-_CALLED = re.compile(rf"(?P<number>\d+) *[-–:(.=)] *(?!({_MONTHS})\b)[^\W\d_]\D*", re.IGNORECASE)
+_CALLED = re.compile(r"(?P<number>\d+) *[-–:(.=)] *(?P<words>[^\W\d_]\D*)")
+_MONTH = re.compile(
+    r"(jan|janv|ene|gen|feb|febr|fev|fevr|mar|mars|marz|mrz|mrt|apr|avr|abr|may|mai|maj|mei|mag|jun"
+    r"|juni|juin|giu|jul|juil|juli|lug|aug|ago|aou|aout|sep|sept|set|oct|okt|out|ott|nov|dec|dez"
+    r"|dic)\.?",
+    re.IGNORECASE,
+)
+"""Excel writes 3-5 as a day and a month: `3-May`, `3. Mai`, `5-févr.`."""
+_NO_ANSWER = re.compile(
+    r"(n/?a|don.?t know|do not know|not applicable|no (answer|opinion|rating|response)|unsure"
+    r"|(cannot|can.?t) (say|tell|judge))\W*",
+    re.IGNORECASE,
+)
+"""What such a number as 0 or 99 is called where it is no rating."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _OF_LABEL_STUDIO = re.compile(r'\[\{"rating": *(?P<number>\d+)\}\]')
 _STARS = re.compile("([★⭐]\ufe0f?)+☆*")
@@ -143,8 +156,13 @@ def plain(cell: str) -> tuple[str, str]:
         return str(len(re.findall("[★⭐]", text))), "★"
     if found := _SCALED.fullmatch(text):
         return found["number"], f"/{found['highest']}"
-    if found := _CALLED.fullmatch(text) or _OF_LABEL_STUDIO.fullmatch(text):
+    if found := _OF_LABEL_STUDIO.fullmatch(text):
         return found["number"], ""
+    if found := _CALLED.fullmatch(text):
+        if _NO_ANSWER.fullmatch(found["words"]):
+            return "", ""
+        letters = "".join(c for c in normalize("NFD", found["words"]) if c.isascii())
+        return (cell if _MONTH.fullmatch(letters) else found["number"]), ""
     return (text[:-1].rstrip(), "%") if text.endswith("%") else (cell, "")
 
 
@@ -227,20 +245,28 @@ class Ratings(NamedTuple):
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
 
-def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> Ratings:
-    """`known`: the raters of each axis, by name or place in a list, in earlier rows."""
+class Known(NamedTuple):
+    """What earlier rows said of each axis."""
+
+    raters: dict[str, dict[Any, None]]
+    """By name, or by place in a list."""
+    scales: dict[str, str]
+    """`/5`, `%`, or empty for plain numbers."""
+
+
+def ratings_of(value: Any, known: Known | None = None) -> Ratings:
     if not isinstance(value, Mapping | None):
         raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
-    known = {} if known is None else known
+    known = known or Known({}, {})
     for name, rating in (value or {}).items():
         if isinstance(rating, list | Mapping) and rating:
             each = rating if isinstance(rating, Mapping) else dict(enumerate(rating))
-            raters_of = known.setdefault(str(name), {})
+            raters_of = known.raters.setdefault(str(name), {})
             raters_of |= dict.fromkeys(each)
             rating, absent = list(map(each.get, raters_of)), absent + len(each) - len(raters_of)
         listed = (rating or [None]) if isinstance(rating, list | Mapping) else [rating]
-        numbers = tuple(_number(str(name), number) for number in listed)
+        numbers = tuple(_number(str(name), number, known.scales) for number in listed)
         rated = [place for place, number in enumerate(numbers) if not isnan(number)]
         absent += len(numbers) - len(rated)
         if rated:
@@ -251,22 +277,32 @@ def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> R
     return Ratings(mean, raters, absent)
 
 
-def _number(axis: str, value: Any) -> float:
+def _number(axis: str, value: Any, scales: dict[str, str]) -> float:
     """Absent is always the object `math.nan`, so that lists with it compare as equal."""
+    given, scale = value, ""
+    if isinstance(value, str):
+        value, scale = plain(value)
     if is_absent(value):
         return nan
-    if isinstance(value, str) and _NUMBER.fullmatch(text := plain(value)[0]):
-        value = float(text)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
     if not is_number(value):
-        got = shown(value) if isinstance(value, str) else kind(value)
+        got = shown(given) if isinstance(given, str) else kind(given)
         raise ValueError(
             f'{shown(axis)} must be a number such as 4.5, [4, 5] or {{"ben": 4.5}}, not {got}'
         )
+    if scale != (before := scales.setdefault(axis, scale)):
+        raise ValueError(f"{shown(axis)}: {another_scale(given, before)}")
     try:
         number = float(value)
     except OverflowError:  # an integer beyond any float
         return nan
     return number + 0.0 if isfinite(number) else nan  # -0.0 is 0.0, in the digest too
+
+
+def another_scale(given: Any, before: str) -> str:
+    said = shown(given) if isinstance(given, str) else given
+    return f"{said} is on another scale than earlier ratings ({before or 'plain numbers'})"
 
 
 def _mean(numbers: list[float]) -> float:
@@ -326,13 +362,13 @@ class CaseRow(BaseModel):
     """Its ratings are those of one rater, whom it names."""
 
 
-def case_row(fields: Mapping[str, Any], raters: Any = None) -> CaseRow:
+def case_row(fields: Mapping[str, Any], known: Known | None = None) -> CaseRow:
     """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:
         nested = {**fields, "candidates": [_of_its_rater(fields)]} if is_flat else fields
         by_one = is_flat and not is_absent(fields.get(RATER))
-        return CaseRow.model_validate({**nested, "by_one": by_one}, context=raters)
+        return CaseRow.model_validate({**nested, "by_one": by_one}, context=known)
     except ValidationError as error:
         text = first_words(error)
         if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):

@@ -745,6 +745,24 @@ NESTED["text and summary"] = [
     for _, article, texts in EACH for s, (text, number) in texts.items()
 ]  # fmt: skip
 
+NESTED["turns in parts"] = [
+    {"ID": f"{n}{s}", "model": s, "fluency": number,
+     "messages": [{"role": "user", "content": [{"type": "text", "text": article}]},
+                  {"role": "assistant", "content": [{"type": "text", "text": text}]}]}
+    for n, article, texts in EACH for s, (text, number) in texts.items()
+]  # fmt: skip
+NESTED["names of the document and of its texts"] = [
+    {"id": n, "text": article,
+     "responses": [{"id": at, "model": s, "text": text, "fluency": number}
+                   for at, (s, (text, number)) in enumerate(texts.items())]}
+    for n, article, texts in EACH
+]  # fmt: skip
+NESTED["ratings beside an object"] = [
+    {"id": n, "data": {"article": article}, "summary": text, "model": s,
+     "ratings": {"fluency": number}}
+    for n, article, texts in EACH for s, (text, number) in texts.items()
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("shape", NESTED)
 def test_nested_json_is_made_flat(shape):
@@ -758,6 +776,15 @@ def test_nested_json_is_made_flat(shape):
     names = dict(zip("AB", "12" if shape == "numbered" else "AB", strict=True))
     expected = [(a, names[s], text, n) for _, a, texts in EACH for s, (text, n) in texts.items()]
     assert read == {*expected}
+
+
+def test_a_conversation_before_an_answer_is_whole():
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    made(write("jsonl", [{"messages": turns, "response": "Good night", "model": "A"}]))
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        (case,) = corpus
+    assert case.document.source == "user: Hi\nassistant: Hello"
+    assert case.candidates[0].text == "Good night"
 
 
 def test_a_system_may_have_two_texts_of_one_source():
@@ -788,15 +815,20 @@ def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
         made(write("jsonl", rows), force=True)
         with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
             assert {text.ratings["fluency"] for case in corpus for text in case.candidates} == {2}
-    dates = [row | {"human_fluency": "3-May"} for row in as_rows(THEIRS)]
-    assert "rated nothing" in made(write("csv", dates), force=True).summary
+    for date in ("3-May", "3. Mai", "12-Mär", "2-févr"):
+        dates = [row | {"human_fluency": date} for row in as_rows(THEIRS)]
+        assert "rated nothing" in made(write("csv", dates), force=True).summary
+    unsure = [row | {"human_fluency": "4 - Good"} for row in as_rows(THEIRS)]
+    unsure[0]["human_fluency"], unsure[1]["human_fluency"] = "0 - n/a", "9 - Don't know"
+    assert "fluency 4" in made(write("csv", unsure), force=True).summary
     stars = [row | {"human_fluency": "★★★☆"} for row in as_rows(THEIRS)]
     assert "fluency 6" in made(write("csv", stars), force=True).summary
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         assert {text.ratings["fluency"] for case in corpus for text in case.candidates} == {3}
     stars[2]["human_fluency"] = "2/3"
-    made(write("csv", stars), force=True)
-    assert "another scale than earlier cells (★)" in Path("config.yaml").read_text()
+    for form in ("csv", "jsonl"):
+        made(write(form, stars), force=True)
+        assert "another scale than earlier ratings (★)" in Path("config.yaml").read_text()
 
 
 def test_a_column_may_be_left_out():
