@@ -159,10 +159,7 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-NEEDED = {
-    "source": "the document's text",
-    "text": "what a system wrote",
-}
+NEEDED = {"source": "the document's text", "text": "what a system wrote"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,14 +26,7 @@ from evaljudge.agreement.pairs import Floats
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
-from evaljudge.probes.injection import (
-    CLEAN,
-    filler,
-    judges_alone,
-    mean_of,
-    sampled_of,
-    scored,
-)
+from evaljudge.probes.injection import CLEAN, filler, judges_alone, mean_of, sampled_of, scored
 from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job, make_job

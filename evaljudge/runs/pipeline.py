@@ -389,11 +389,7 @@ class ClaimedJob:
             self.watcher.done()
 
     def report(
-        self,
-        output: Output,
-        *,
-        begun: bool = False,
-        damaged: Faulty = MappingProxyType({}),
+        self, output: Output, *, begun: bool = False, damaged: Faulty = MappingProxyType({})
     ) -> Outcome:
         """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
         job = self.job

@@ -225,10 +225,7 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         return [replies[place] for place in range(len(prompts))]
 
     def _rendered(
-        self,
-        prompts: Sequence[tuple[Prompt, str | None]],
-        room: int,
-        template: Template | None,
+        self, prompts: Sequence[tuple[Prompt, str | None]], room: int, template: Template | None
     ) -> list[Asked | Failed]:
         served, made = self._served, list[Asked | Failed]()
         texts = served.texts
