@@ -43,8 +43,7 @@ class CorpusSource:
     """Where the documents are that a benchmark's own files lack."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Which of our fields each column or key of theirs stands for; only in the generic form."""
-    advice: Advice = CONFIGURATION
-    """How messages say what to do."""
+    advice: Advice = CONFIGURATION  # how messages say what to do
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -113,8 +113,7 @@ class Advice:
     """What messages say is to be done, and what they call one pair of `columns`."""
 
     as_options: bool
-    skip: str
-    """What to do so that bad rows are counted and left out."""
+    skip: str  # what to do so that bad rows are counted and left out
     in_memory: bool = False
     given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 

@@ -166,13 +166,11 @@ NEEDED = {"source": "the document's text", "text": "what a system wrote"}
 class Corpus(Grouped):
     cases: int
     candidates: int
-    rated: int
-    """Candidates with at least one rating."""
+    rated: int  # candidates with at least one rating
     skipped: tuple[str, ...]
     """What was wrong with the first rows skipped, each with its place."""
     skipped_rows: int
-    absent_ratings: int
-    """Ratings that were null, NaN or infinite."""
+    absent_ratings: int  # ratings that were null, NaN or infinite
     digest: str
     """The digest of everything that changes a question to the model; independent of the order of
     rows and of nested or flat form."""

@@ -90,10 +90,8 @@ Format = Callable[..., Rows]
 @dataclass(frozen=True, slots=True)
 class KnownFormat:
     read: Format
-    about: str
-    """What it reads, in a sentence."""
-    needs: str
-    """Which files it needs, for a reader who has them."""
+    about: str  # what it reads, in a sentence
+    needs: str  # which files it needs, for a reader who has them
     takes_sources: bool = False
     """Whether its files may lack the documents, which are then at `sources`."""
 
@@ -219,8 +217,7 @@ def in_candidates(
 
 
 class Ratings(NamedTuple):
-    mean: Mapping[str, float]
-    """Over the ratings that are not absent."""
+    mean: Mapping[str, float]  # over the ratings that are not absent
     raters: Mapping[str, tuple[float, ...]]
     """Ratings of axes given as lists; NaN where this rater gave none but a later one did."""
     absent: int

@@ -74,10 +74,8 @@ class Reading(NamedTuple):
 class CompiledOptions:
     names: tuple[str, ...]
     root: Node
-    steps: Mapping[Ids, Sequence[Step]]
-    """The ways on from each node of the trie."""
-    own: Sequence[Ids]
-    """The path of each option as the prompt writes it."""
+    steps: Mapping[Ids, Sequence[Step]]  # the ways on from each node of the trie
+    own: Sequence[Ids]  # the path of each option as the prompt writes it
 
     @cached_property
     def chains(self) -> dict[Ids, int]:

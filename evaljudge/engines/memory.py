@@ -80,17 +80,12 @@ class Footprint:
     """A model's sizes, in bytes where nothing else is said."""
 
     weights: float
-    full: int
-    """How many layers cache every token."""
-    windowed: int
-    """How many layers cache a sliding window."""
+    full: int  # how many layers cache every token
+    windowed: int  # how many layers cache a sliding window
     window: int
-    per_head: int
-    """The cache of a token in a layer, of one head."""
-    heads: int
-    """How many heads a layer caches."""
-    activations: int
-    """What computing a token takes, at the widest layer."""
+    per_head: int  # the cache of a token in a layer, of one head
+    heads: int  # how many heads a layer caches
+    activations: int  # what computing a token takes, at the widest layer
     vocabulary: int
 
     def on(self, gpus: int) -> "Footprint":
@@ -130,11 +125,9 @@ class Room:
     gpus: int
     weights: float
     computing: float
-    left: float
-    """Memory for the cache; negative where even the weights do not fit."""
+    left: float  # memory for the cache; negative where even the weights do not fit
     request: float
-    at_once: int
-    """How many requests of these tokens fit."""
+    at_once: int  # how many requests of these tokens fit
 
 
 def room_on(

@@ -70,8 +70,7 @@ class ModelSource:
     """What the user trusts this model with; see trust.py."""
     exactness: float = EXACTNESS
     """How much a probability that is reported may be off by spellings that were not followed."""
-    dtype: str | None = None
-    """What it computes in (`describe` finds it)."""
+    dtype: str | None = None  # what it computes in (`describe` finds it)
     adapter: str | None = None
     """The folder of a LoRA adapter that is laid over it; see adapter.py."""
     longest: int = field(default=0, repr=False, compare=False)

@@ -80,8 +80,7 @@ class Note:
     node: str
     deaths: int = 0
     killed: dict[str, int] = field(default_factory=dict)
-    well: int = 0
-    """Cases that were alone and ended well."""
+    well: int = 0  # cases that were alone and ended well
 
 
 class Notes(Protocol):

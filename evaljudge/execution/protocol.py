@@ -158,8 +158,7 @@ class Order:
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
     """Some of it may be committed already, by another worker, or kept (case.py)."""
-    is_copy: bool = False
-    """Another worker has it in hand, too."""
+    is_copy: bool = False  # another worker has it in hand, too
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))

@@ -22,8 +22,7 @@ from evaljudge.sections import Section, merged
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    resamples: int = 1000
-    """For each interval."""
+    resamples: int = 1000  # for each interval
     seed: int = 0
     keys: Mapping[str, Any] = field(default_factory=dict)
     """What the configuration's own keys of this kind of judge give this one (see `Plugin.keys`)."""

@@ -71,8 +71,7 @@ class Read:
     words: Sequence[str]
     first: NDArray[np.int64]
     places: Vectors
-    inputs: Vectors
-    """The model's input vectors of the first tokens."""
+    inputs: Vectors  # the model's input vectors of the first tokens
 
 
 @dataclass(frozen=True)

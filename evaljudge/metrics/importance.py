@@ -92,18 +92,12 @@ class ImportanceSettings(Settings):
 class Overlap:
     """The distinct n-grams of one case's source, and which of them each text has."""
 
-    lengths: Counts
-    """The tokens of each text; the first text is the source."""
-    times: Floats
-    """How often the source has each n-gram."""
-    frequencies: Counts
-    """How many documents have it."""
-    first: Counts
-    """Where it first comes, counted in n-grams of the source."""
-    members: Ids
-    """Its tokens."""
-    texts: Counts
-    """Every pair of a text and an n-gram that it has, with `grams`."""
+    lengths: Counts  # the tokens of each text; the first text is the source
+    times: Floats  # how often the source has each n-gram
+    frequencies: Counts  # how many documents have it
+    first: Counts  # where it first comes, counted in n-grams of the source
+    members: Ids  # its tokens
+    texts: Counts  # every pair of a text and an n-gram that it has, with `grams`
     grams: Counts
 
 

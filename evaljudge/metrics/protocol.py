@@ -96,8 +96,7 @@ class KnownMetric:
     """An entry of a file's `METRICS`, by the metric's name."""
 
     make: Make
-    about: str
-    """What it measures, in a sentence."""
+    about: str  # what it measures, in a sentence
     needs: str = "a reference, or `against: source`"
     """What it needs besides the texts, for a reader who chooses."""
 

@@ -60,10 +60,8 @@ class Task:
     nouns: Mapping[str, str] = field(default_factory=lambda: dict(NOUNS))
     roles: Mapping[str, str] = field(default_factory=dict)
     """Who votes on every document, and what each of them looks for."""
-    about: str = ""
-    """What is judged, in a sentence, for people."""
-    examples: Examples | None = None
-    """Rated texts that one judge is shown."""
+    about: str = ""  # what is judged, in a sentence, for people
+    examples: Examples | None = None  # rated texts that one judge is shown
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {

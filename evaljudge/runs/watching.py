@@ -69,8 +69,7 @@ class _Stage(NamedTuple):
     name: Stage
     done: int
     of: int
-    each: float
-    """Seconds per case; 0 where too few are done to say."""
+    each: float  # seconds per case; 0 where too few are done to say
 
 
 class ProgressTally:

@@ -33,8 +33,7 @@ class Fault:
     name: str
     error: Damaged | DiskError
     shard: Shard | None = None
-    stage: Stage | None = None
-    """The stage of the shard that has to be done again."""
+    stage: Stage | None = None  # the stage of the shard that has to be done again
     marker: str = ""
     """The stage's marker; empty where the fault belongs to no stage."""
 

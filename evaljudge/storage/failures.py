@@ -178,8 +178,7 @@ class _Known:
     hosts: ClassVar = set[str]()
     """Buckets that have answered, by the beginning of their URIs."""
     are_all_known: ClassVar = False
-    said: ClassVar = -BETWEEN
-    """When the last line was written."""
+    said: ClassVar = -BETWEEN  # when the last line was written
 
 
 def expect_answers() -> None:

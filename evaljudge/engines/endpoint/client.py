@@ -52,8 +52,7 @@ class _Trouble(NamedTuple):
 
     words: str
     is_busy: bool = False
-    after: float = 0.0
-    """The seconds that the server wants to be left alone."""
+    after: float = 0.0  # the seconds that the server wants to be left alone
 
 
 class Pace:

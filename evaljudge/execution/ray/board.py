@@ -62,8 +62,7 @@ class _Order:
     """Some of it may be committed by a worker that could not tell; then it is not copied."""
     doers: dict[str, _Doing] = field(default_factory=dict)
     """By worker; the first is not a copy."""
-    writer: str = ""
-    """The one that may commit."""
+    writer: str = ""  # the one that may commit
     has_killed: bool = False
 
     @property

@@ -65,8 +65,7 @@ class Placement:
     cpus: float
     accelerator_type: str | None = None
     selectors: Sequence[Mapping[str, str]] = ()
-    memory: float | None = None
-    """In GiB."""
+    memory: float | None = None  # in GiB
 
     @property
     def ray_options(self) -> dict[str, Any]:

@@ -124,8 +124,7 @@ class Question(NamedTuple):
     aspect: Aspect
     entity: str
     heading: str | None
-    words: str | None
-    """The words at its place in the text; None for the rubric."""
+    words: str | None  # the words at its place in the text; None for the rubric
     ruling: RuledEntity
 
 

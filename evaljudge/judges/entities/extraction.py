@@ -75,8 +75,7 @@ class Entity:
 @dataclass(frozen=True, slots=True)
 class Extracted:
     entities: tuple[Entity, ...] | Failed
-    dropped: tuple[str, ...] = ()
-    """What no sentence of the text supports."""
+    dropped: tuple[str, ...] = ()  # what no sentence of the text supports
     bill: Bill = field(default_factory=Bill)
 
 

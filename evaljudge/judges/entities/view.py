@@ -59,13 +59,11 @@ MOST_NAMED = 8
 @dataclass(frozen=True, slots=True)
 class Piece:
     text: str
-    worst: str = ""
-    """Its worst verdict; empty outside of all entities."""
+    worst: str = ""  # its worst verdict; empty outside of all entities
     label: str = ""
     issue: bool = False
     """Whether it is part of a sentence that has an issue of writing."""
-    issues: str = ""
-    """The kinds of issues, on the piece where such a sentence ends."""
+    issues: str = ""  # the kinds of issues, on the piece where such a sentence ends
 
 
 class Answers(NamedTuple):

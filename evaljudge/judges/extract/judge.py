@@ -50,8 +50,7 @@ class Extract:
     text: str
     chosen: Sequence[int] = ()
     """The numbers of its sentences, from 1; empty where it is the whole source."""
-    of: int = 0
-    """How many sentences they are chosen from."""
+    of: int = 0  # how many sentences they are chosen from
 
 
 @lru_cache(REMEMBERED)

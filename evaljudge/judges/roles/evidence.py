@@ -62,8 +62,7 @@ class DroppedRole:
 class Polled:
     roles: Sequence[RolePlayer]
     reference: str
-    reference_from: str
-    """Empty where there is none."""
+    reference_from: str  # empty where there is none
     plain: Mapping[Order, float | Failed]
     """p(candidate) by one question without roles, where that was asked."""
     dropped: Sequence[DroppedRole]
