@@ -16,12 +16,10 @@ from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
 MILLION = 1_000_000
-ANY_AXIS = "*"
-"""The axis of a scorer that has no axes of its own."""
+ANY_AXIS = "*"  # the axis of a scorer that has no axes of its own
 ANY_SYSTEM = "*"
 """Stands for the system where a verdict is on a document's own references."""
-HUMAN = "human"
-"""The name under which people's ratings stand among the scorers."""
+HUMAN = "human"  # the name under which people's ratings stand among the scorers
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from evaljudge.engines.tokens import Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
-MOST_IDS = 128
-"""The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
+MOST_IDS = 128  # the most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)
 
 
 @dataclass(frozen=True, slots=True)

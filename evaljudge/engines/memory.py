@@ -29,10 +29,8 @@ from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError
 
 GIB = 1 << 30
-UTILIZATION = 0.92
-"""vLLM's own `gpu_memory_utilization`."""
-CONTEXT = 0.6 * GIB
-"""What CUDA, its libraries and its graphs take: an estimate."""
+UTILIZATION = 0.92  # vLLM's own `gpu_memory_utilization`
+CONTEXT = 0.6 * GIB  # what CUDA, its libraries and its graphs take: an estimate
 MOST_GPUS = 8
 BYTES = {"float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2}
 UNSAID: Mapping[str, dict[str, Any]] = {

@@ -20,8 +20,7 @@ from evaljudge.settings import Settings
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
-VLLM = "vllm:"
-"""The prefix of an encoder's name that vLLM is to serve."""
+VLLM = "vllm:"  # the prefix of an encoder's name that vLLM is to serve
 EXACTNESS = 1e-4
 NO_PRICE = (0.0, 0.0, 0.0)
 Need = Literal["pickle", "remote-code"]

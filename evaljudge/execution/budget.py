@@ -18,8 +18,7 @@ from evaljudge.model.asks import UNASKED, Prompt
 from evaljudge.model.counting import Reply, cost
 from evaljudge.records import MILLION
 
-Amounts = tuple[float, float, float]
-"""Asks, tokens, and money."""
+Amounts = tuple[float, float, float]  # asks, tokens, and money
 Mine = tuple[
     Callable[[list[Amounts]], Awaitable[int]], Callable[[Amounts, Amounts], Awaitable[None]]
 ]

@@ -44,8 +44,7 @@ class JudgedCandidate:
 
 Show = Callable[[JudgedCandidate], Section]
 """The evidence behind a verdict that is scored, for people to read in a terminal."""
-Picture = Callable[[JudgedCandidate], View]
-"""The same for the page."""
+Picture = Callable[[JudgedCandidate], View]  # the same for the page
 Export = Callable[[str, str, str | None], str]
 """Writes from a run's folder to a file, of the judge that is named; gives a line on it."""
 

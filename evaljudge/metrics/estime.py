@@ -42,8 +42,7 @@ from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
-APART = 8
-"""Words of which one is masked at a time."""
+APART = 8  # words of which one is masked at a time
 LONGEST_WINDOW = 450
 MARGIN = 9
 """Parts of a window inside a text, of which the first and the last hold no mask."""

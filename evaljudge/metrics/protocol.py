@@ -160,8 +160,7 @@ def is_empty(text: str) -> bool:
     return not text.strip()
 
 
-AT_ONCE = 32
-"""Cases measured in one go."""
+AT_ONCE = 32  # cases measured in one go
 Item = TypeVar("Item")
 Fitting = TypeVar("Fitting", bound=CorpusMetric)
 

@@ -34,8 +34,7 @@ __all__ = ["Examples", "Given", "Layout", "Pack", "Task", "load_task"]
 Layout = Literal["paper", "shared"]
 
 HERE = Path(__file__).parent
-COMMON = "common"
-"""The pack that serves every task, which its nouns fit to it."""
+COMMON = "common"  # the pack that serves every task, which its nouns fit to it
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
 """The pack that the bundled judge was trained with; it serves every task."""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 FIRST_LINE = 10.0
 """Seconds after which a log says how far the run is, before it does so each minute."""
-BAR = 5
-"""Columns, so that the words beside it fit on a terminal of a hundred."""
+BAR = 5  # columns, so that the words beside it fit on a terminal of a hundred
 
 
 class Log(Watcher):

@@ -50,8 +50,7 @@ _OF_SHARD = re.compile(r"(commits|verdicts|checks|measures|briefs)/(.+)/((\d{5,}
 _BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
 _BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
-_KEPT = ("cases/", "scores/")
-"""Whose files are read several times by one report."""
+_KEPT = ("cases/", "scores/")  # whose files are read several times by one report
 REMEDIES: Mapping[str, str] = {
     RUN: _NONE,
     SHARDS: _NONE,

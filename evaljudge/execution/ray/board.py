@@ -35,10 +35,8 @@ from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.budget import NOTHING, Amounts, Budget
 from evaljudge.execution.protocol import Event, Watch, tell_receipt
 
-EVERY = 1.0
-"""Seconds between two looks at the board."""
-PIECE = 1000
-"""The board gets so many orders at once, when fewer wait there."""
+EVERY = 1.0  # seconds between two looks at the board
+PIECE = 1000  # the board gets so many orders at once, when fewer wait there
 MOST_CALLS = 100_000
 """Workers without an order wait in their calls of the board, as do those whose work may be lost."""
 Given = tuple[int, list[str], str]

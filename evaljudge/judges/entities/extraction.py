@@ -50,8 +50,7 @@ TEMPLATES = {
     "entities.stated": ("entity", "reference"),
 }
 """The slots that each template needs."""
-LONGEST = 200
-"""Characters of an entity, and of the words that support it."""
+LONGEST = 200  # characters of an entity, and of the words that support it
 WORDS_EACH = 4
 """Words of a text for each entity it may have, so that the length of a reply is bounded."""
 FEWEST = 4

@@ -28,8 +28,7 @@ from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""
-Answered = tuple[At, Answer | None]
-"""A verdict that people may have a label for."""
+Answered = tuple[At, Answer | None]  # a verdict that people may have a label for
 Row = dict[str, Any]
 
 

@@ -52,8 +52,7 @@ ABOUT = (
     "number alone: an entity of the text. In the text, brackets after the words of an entity hold "
     "its number and whether it is correct. `--json` prints every answer whole."
 )
-MOST_NAMED = 8
-"""Entities in one piece's label; it counts the others."""
+MOST_NAMED = 8  # entities in one piece's label; it counts the others
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,7 @@ from evaljudge.text import harmless
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
 ORDERS: tuple[Order, ...] = ("fixed", "swapped")
-NO_READERS = "readers could not be had: "
-"""The beginning of the note that says why."""
+NO_READERS = "readers could not be had: "  # the beginning of the note that says why
 
 
 @dataclass(frozen=True, slots=True)

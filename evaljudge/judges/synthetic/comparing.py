@@ -32,8 +32,7 @@ from evaljudge.records import ANY_SYSTEM, Axis, Candidate, Case, Document, Verdi
 
 Replies = Sequence[Chosen | Failed]
 """The replies to the form's questions about one pair."""
-References = Mapping[float, str]
-"""An axis' references by rating."""
+References = Mapping[float, str]  # an axis' references by rating
 
 
 @dataclass
