@@ -1,23 +1,29 @@
-"""Tables of other shapes, which `evaljudge init` rewrites in the generic form: nested JSON (see
-flat.py), and these two, also as keys of nested JSON.
+"""Tables of other shapes, which `evaljudge init` rewrites in the generic form: these two, also as
+keys of nested JSON, which becomes flat rows first.
 
 id,article,gpt4_output,gpt4_fluency,llama_output       a column of texts for each system
 -> {"doc_id": …, "source": …, "candidates": [{"system": "gpt4", "text": …, "fluency": 4}, …]}
 id,article,model,summary,annotator,dimension,score     a row for each rater and axis
 -> {"doc_id": …, …, "text": …, "ratings": {"fluency": {"anna": 4, "ben": 5}}}
+
+{"id": 1, "data": {"article": …}, "responses": [{"model": "A", "text": …}, {"model": "B", …}]}
+-> {"id": 1, "data.article": …, "model": "A", "text": …}, {"id": 1, "data.article": …, …}
+{"d1": {"article": …, "outputs": {"A": …, "B": …}}}
+-> {"id": "d1", "article": …, "outputs.A": …, "outputs.B": …}
+{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
+-> {"messages": "Hi", "response": "Hello!"}
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evaljudge.corpora import unread_columns
 from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.flat import flat
-from evaljudge.corpora.memory import LONGER, CorpusFile, Input
+from evaljudge.corpora.memory import LONGER, CorpusFile, Input, file_of
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
 from evaljudge.text import one_line, shown
@@ -32,6 +38,7 @@ _MODEL = re.compile(
 )
 """In the name of a column that is named by the system alone whose texts it has."""
 _AXES = ("dimension", "criterion", "criteria", "aspect", "axis", "attribute")
+ANSWER = "response"
 LEFT_OUT = "left out"
 _NESTED = {"candidates", "ratings"}
 Names = dict[str, str]
@@ -45,7 +52,7 @@ def longer(
     where the table has none of these shapes beyond doubt."""
     if not Path(path).is_file() or _NESTED & theirs.known:
         return None
-    nested = flat(path) if theirs.lacks_texts(given) else None
+    nested = _flat(path) if theirs.lacks_texts(given) else None
     table, theirs = (nested, unread_columns(nested)) if nested else (path, theirs)
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
@@ -163,3 +170,62 @@ def _by_text(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     now = {axes[0]: f"the axes {', '.join(named)}", scores[0]: "the ratings"}
     left_out = {name: LEFT_OUT for name in theirs.names if name not in {**ours, **now}}
     return [*texts.values()], {**ours, **now, **left_out}
+
+
+def _flat(path: str) -> CorpusFile | None:
+    """None where the file is no JSON, or has nothing nested."""
+    try:
+        content = Path(path).read_text(encoding="utf-8-sig")
+        try:
+            whole = json.loads(content)
+        except ValueError:
+            whole = [json.loads(line) for line in content.split("\n") if line.strip()]
+    except (OSError, ValueError, RecursionError):
+        return None
+    lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
+    if len(lists) == 1:  # {"data": [{…}, …]}
+        (whole,) = lists
+    is_keyed = isinstance(whole, dict) and all(isinstance(v, dict) for v in whole.values())
+    items = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return None
+    rows = [row for item in items for row in _rows(item)]
+    return None if rows == items and not (is_keyed or lists) else file_of(rows, path)
+
+
+def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    fields = dict(_leaves(item))
+    talks = [name for name, value in fields.items() if _are(value, "role", "content")]
+    lists = [name for name, value in fields.items() if _are(value) and name not in talks]
+    lists = [n for n in lists if any("text" in (key, field_called(key)) for key in fields[n][0])]
+    if len(talks) == 1:
+        fields |= _turns(talks[0], fields[talks[0]])
+    for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
+        inner = dict(_leaves(text))
+        yield {**{n: v for n, v in fields.items() if n not in inner}, **inner}
+
+
+def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in fields.items():
+        while isinstance(value, list) and len(value) == 1 and isinstance(value[0], list | str):
+            (value,) = value
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", clean(value) if isinstance(value, str) else value
+
+
+def _are(value: Any, *keys: str) -> bool:
+    """Whether it is a list of objects with these keys."""
+    each = value if isinstance(value, list) else []
+    return bool(each) and all(isinstance(one, dict) and {*keys} <= {*one} for one in each)
+
+
+def _turns(name: str, turns: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """A conversation as lines, but for the assistant's last turn, which is to be judged."""
+    *before, last = turns
+    is_answer = last["role"] == "assistant" and bool(before)
+    said = before if is_answer else turns
+    lines = [f"{turn['role']}: {turn['content']}" for turn in said]
+    source = str(said[0]["content"]) if len(said) == 1 else "\n".join(lines)
+    return {name: source} | ({ANSWER: last["content"]} if is_answer else {})
