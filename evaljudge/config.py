@@ -38,8 +38,7 @@ from evaljudge.settings import (
 from evaljudge.storage import Output
 from evaljudge.text import listed, one_line
 
-LARGEST_SEED = 2**32 - 1
-"""NumPy, by which the engine seeds itself, takes none above."""
+LARGEST_SEED = 2**32 - 1  # NumPy, by which the engine seeds itself, takes none above
 
 
 def _plain_path(path: str) -> str:

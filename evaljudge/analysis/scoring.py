@@ -69,8 +69,7 @@ class Scoring:
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""
     candidates: int = 0  # how many all shards have
-    whole: Collection[Key] = ()
-    """The scorers and axes of which a selection needs every score."""
+    whole: Collection[Key] = ()  # the scorers and axes of which a selection needs every score
 
     def nothing(self) -> Scored:
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)

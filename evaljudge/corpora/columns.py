@@ -38,16 +38,14 @@ from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.text import shown
 
 AXIS = f"{DOTTED}AXIS"
-MOST = 100
-"""The most names that are kept, and the largest number that may be a rating."""
+MOST = 100  # the most names that are kept, and the largest number that may be a rating
 MOST_NAMED = 10
 LONGEST_NAME = 30  # of a newspaper
 FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
-MOST_RATERS = 20
-"""A longer list of numbers is a vector, not one rating for each rater."""
+MOST_RATERS = 20  # a longer list of numbers is a vector, not one rating for each rater
 _WORDS = {
     word: ours
     for ours, words in {

@@ -35,8 +35,7 @@ from evaljudge.text import shown
 SURROGATE = re.compile("[\ud800-\udfff]")
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
-LABEL, RATER, NOTE = "label", "rater", "note"
-"""What rows of sheets have (see sheets.py)."""
+LABEL, RATER, NOTE = "label", "rater", "note"  # what rows of sheets have (see sheets.py)
 KNOWN_FIELDS = (
     *("doc_id", "source", "references", "context"),
     *("candidates", "system", "text", "ratings", RATER),
@@ -51,8 +50,7 @@ OTHER_FORMS = {
     BOM_UTF16_LE: "not UTF-8 but UTF-16: save it as UTF-8",
     BOM_UTF16_BE: "not UTF-8 but UTF-16: save it as UTF-8",
 }
-DOTTED = "ratings."
-"""The beginning of a column's name that holds the ratings of one axis."""
+DOTTED = "ratings."  # the beginning of a column's name that holds the ratings of one axis
 ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 """What a cell says where there is no value."""
 OF_RATER = LEFT_OUT = "\x1f"
@@ -220,8 +218,7 @@ class Ratings(NamedTuple):
     mean: Mapping[str, float]  # over the ratings that are not absent
     raters: Mapping[str, tuple[float, ...]]
     """Ratings of axes given as lists; NaN where this rater gave none but a later one did."""
-    absent: int
-    """Ratings that are null, NaN or infinite; an empty list counts as one."""
+    absent: int  # ratings that are null, NaN or infinite; an empty list counts as one
 
 
 def ratings_of(value: Any, known: dict[str, dict[Any, None]] | None = None) -> Ratings:

@@ -63,10 +63,8 @@ class Step(NamedTuple):
 
 class Reading(NamedTuple):
     logprobs: dict[str, float]
-    left_out: float
-    """The most probability that spellings which were not followed may hold."""
-    further: Sequence[Node]
-    """What must be asked before `logprobs` are as exact as is wanted."""
+    left_out: float  # the most probability that spellings which were not followed may hold
+    further: Sequence[Node]  # what must be asked before `logprobs` are as exact as is wanted
 
 
 @dataclass(frozen=True)

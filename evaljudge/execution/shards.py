@@ -43,8 +43,7 @@ from evaljudge.text import CERTAIN, is_not_expected
 
 MOST_OPEN_CASES = 64
 MOST_IN_HAND = 16  # shards, however few cases they have: others should get some
-TIMES_AT_A_SERVER = 4
-"""So many times as much is open where nothing of this machine answers."""
+TIMES_AT_A_SERVER = 4  # so many times as much is open where nothing of this machine answers
 TELL_EVERY = 1.0  # seconds in which changed counts are collected
 R = TypeVar("R")
 Known = Mapping[str, Briefs]  # the keys are the judges' kinds

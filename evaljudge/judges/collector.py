@@ -55,8 +55,7 @@ class Found:
     """The run's scores beside people's ratings."""
 
     rated: Rated
-    documents: Mapping[str, int]
-    """The number that each rated document has in `rated`."""
+    documents: Mapping[str, int]  # the number that each rated document has in `rated`
     agreement: Sequence[Agreement]
 
 

@@ -73,8 +73,7 @@ class Plugin:
     it returns: a dataclass for one verdict's evidence, or a list of a TypedDict for that of many.
     A key that is missing is null, and one that the TypedDict does not name is left out. Without
     either, the column `detail` has the evidence as JSON text."""
-    brief_columns: str = ""
-    """The same for the content of its briefs, and `Outcome.briefs`."""
+    brief_columns: str = ""  # the same for the content of its briefs, and `Outcome.briefs`
     picture: Picture | None = None
     """How the page shows the evidence; without it, as `show` does."""
 

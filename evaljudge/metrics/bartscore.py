@@ -36,8 +36,7 @@ from evaljudge.metrics.protocol import (
 from evaljudge.records import Case
 
 Direction = Literal["f", "precision", "recall"]
-Pair = tuple[str, str]
-"""What the encoder reads, and the text whose probability is wanted."""
+Pair = tuple[str, str]  # what the encoder reads, and the text whose probability is wanted
 
 
 class BartScoreSettings(ReferenceSettings, ModelSettings):

@@ -44,8 +44,7 @@ from evaljudge.settings import read_settings
 
 APART = 8  # words of which one is masked at a time
 LONGEST_WINDOW = 450
-MARGIN = 9
-"""Parts of a window inside a text, of which the first and the last hold no mask."""
+MARGIN = 9  # parts of a window inside a text, of which the first and the last hold no mask
 NO_COMMON_WORD = Unscored("no word in common with the source")
 
 

@@ -55,8 +55,7 @@ from evaljudge.settings import Settings, read_settings
 SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
 COUNTED_AT_ONCE = 64
-DIGITS = 9
-"""Decimals to which importances are compared: products of logarithms are not exact."""
+DIGITS = 9  # decimals to which importances are compared: products of logarithms are not exact
 
 WEIGHTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "tanh": lambda w, r: np.tanh(w / r),

@@ -41,8 +41,7 @@ class Unscored:
 
 
 Value = float | Unscored
-Part = Any
-"""Counts of some of a corpus' documents, which are sent to where they are added up."""
+Part = Any  # counts of some of a corpus' documents, which are sent to where they are added up
 
 
 class Metric(Protocol):
@@ -102,8 +101,7 @@ class KnownMetric:
 
 
 Against = Literal["first", "best", "mean", "source"]
-Comparison = Callable[[str], Value]
-"""Gives a candidate's text its value against one text."""
+Comparison = Callable[[str], Value]  # gives a candidate's text its value against one text
 
 EMPTY_TEXT = Unscored("empty text")
 NO_REFERENCE = Unscored("no reference")

@@ -36,8 +36,7 @@ Layout = Literal["paper", "shared"]
 HERE = Path(__file__).parent
 COMMON = "common"  # the pack that serves every task, which its nouns fit to it
 BUILT_IN = ("summary", "dialogue", "story")
-NANO = "nano"
-"""The pack that the bundled judge was trained with; it serves every task."""
+NANO = "nano"  # the pack that the bundled judge was trained with; it serves every task
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
 

@@ -34,8 +34,7 @@ class Fault:
     error: Damaged | DiskError
     shard: Shard | None = None
     stage: Stage | None = None  # the stage of the shard that has to be done again
-    marker: str = ""
-    """The stage's marker; empty where the fault belongs to no stage."""
+    marker: str = ""  # the stage's marker; empty where the fault belongs to no stage
 
 
 @dataclass

@@ -37,8 +37,7 @@ from evaljudge.storage.tables import R
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
 COMMON = "briefs/common/"
-LAYOUT = 3
-"""What run.json says of how the run's files are made; a run of another is refused."""
+LAYOUT = 3  # what run.json says of how the run's files are made; a run of another is refused
 BUNDLED, LOOSE = "z", "s"
 """A run's id begins with the first; in the names of its briefs that are no part of a bundle, with
 the second."""
@@ -75,8 +74,7 @@ class Panel:
     """The judges of one model, by the ends of the names of what is written for them; both are empty
     for the model that a configuration names for all judges."""
 
-    prepare: str = ""
-    """The end of the names of briefs and their markers: their writer's."""
+    prepare: str = ""  # the end of the names of briefs and their markers: their writer's
     judge: str = ""
 
 

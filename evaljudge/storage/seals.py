@@ -140,8 +140,7 @@ def _digest(content: bytes, at: int, name: str) -> bytes:
     return made.hexdigest().encode()
 
 
-END = 1 << 16
-"""Bytes at the end of a bundle that hold its receipt, or nearly always do."""
+END = 1 << 16  # bytes at the end of a bundle that hold its receipt, or nearly always do
 _END_RECORD = 22  # bytes of a zip's last record, of a zip without a comment
 _BROKEN = (
     *(BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, LookupError, OSError),

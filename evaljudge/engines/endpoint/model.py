@@ -39,8 +39,7 @@ from evaljudge.model.asks import (
 )
 
 R = TypeVar("R")
-Asked = Rendered | str
-"""A prompt as the server takes it: with token ids, or as text."""
+Asked = Rendered | str  # a prompt as the server takes it: with token ids, or as text
 FIRST_TOKENS = 8
 MOST_TOKENS = 24  # the most of a reply that is read to tell options apart
 ALIKE = 0.01

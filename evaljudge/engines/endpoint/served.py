@@ -43,8 +43,7 @@ class Served:
     texts: ServedTexts | None = None
     chat: Mapping[str, Any] | None = field(default_factory=dict)
     reply: str = ""
-    is_chat: bool = True
-    """Prompts go as messages; else as text or ids to be completed."""
+    is_chat: bool = True  # prompts go as messages; else as text or ids to be completed
     limit: str = "max_tokens"
     top: int = 0
     is_fixed: bool = False  # it refuses a temperature of the asker's

@@ -54,8 +54,7 @@ LONGEST = 200  # characters of an entity, and of the words that support it
 WORDS_EACH = 4
 """Words of a text for each entity it may have, so that the length of a reply is bounded."""
 FEWEST = 4
-PAPERS_SHARE = 5 / 11
-"""The default share of the references: five of SummEval's eleven."""
+PAPERS_SHARE = 5 / 11  # the default share of the references: five of SummEval's eleven
 COVERED = Options(("Yes", "No"))
 STATED = Options(("Yes", "No", "Partially"))
 

@@ -60,8 +60,7 @@ class Piece:
     text: str
     worst: str = ""  # its worst verdict; empty outside of all entities
     label: str = ""
-    issue: bool = False
-    """Whether it is part of a sentence that has an issue of writing."""
+    issue: bool = False  # whether it is part of a sentence that has an issue of writing
     issues: str = ""  # the kinds of issues, on the piece where such a sentence ends
 
 
@@ -77,8 +76,7 @@ class Answers(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ShownText:
     pieces: Sequence[Piece]
-    whole: str
-    """The sentence that nothing of the rubric is missing; empty where something is."""
+    whole: str  # the sentence that nothing of the rubric is missing; empty where something is
     lists: Mapping[str, Sequence[tuple[str, str]]]
     """What is missing or wrong, each with a remark, under the title of its list."""
     answers: Sequence[Answers]

@@ -41,8 +41,7 @@ TOO_SMALL = Failed("the budget holds no sentence of the source")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 REMEMBERED = 256
 """Extracts, since each candidate's is needed on every axis; of more, it is made again."""
-SOURCES = 8
-"""Sources that are kept cut, since all candidates of a document need the same one."""
+SOURCES = 8  # sources that are kept cut, since all candidates of a document need the same one
 
 
 @dataclass(frozen=True, slots=True)
