@@ -454,7 +454,6 @@ class Config(Settings):
         return self._place
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
-        """What the keys of this kind of judge say about this judge."""
         keys = dict[str, Any]()
         for key, read in plugin(kind).keys.items():
             if key in self.of_judges:
@@ -496,7 +495,6 @@ class Config(Settings):
         return rest | {"of_judges": moved}
 
     def as_given(self) -> dict[str, Any]:
-        """The configuration as a file would have it."""
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property

@@ -423,7 +423,6 @@ class Unread:
 
     @property
     def names(self) -> list[str]:
-        """Those that are none of ours."""
         return list(self._ratings)
 
     def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:

@@ -206,7 +206,6 @@ def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
 def in_candidates(
     fields: dict[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields, with each of their candidates changed."""
     nested = fields.get("candidates")
     if not isinstance(nested, list):
         return fields

@@ -42,7 +42,6 @@ class SeenShard:
 
     @cached_property
     def texts(self) -> Mapping[tuple[str, str], str]:
-        """Each candidate's text, by document and system."""
         return {
             (case.document.doc_id, candidate.system): candidate.text
             for case in self.cases
@@ -69,7 +68,6 @@ class JudgeFindings:
 
 
 def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
-    """The findings of a run's judges as one."""
     files = dict[str, list[Any]]()
     for name, rows in (file for findings in each for file in findings.files.items()):
         files.setdefault(name, []).extend(rows)

@@ -324,7 +324,6 @@ class Pass:
 
     @property
     def is_asked_in_doubt(self) -> bool:
-        """Whether the second judge of a cascade judges with it."""
         cascade = self.job.config.cascade
         named = cascade and any(judge.name == cascade.then for judge in self.judging)
         return bool(named and "judge" in self.stages)

@@ -260,8 +260,6 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ClaimedJob:
-    """A job whose folder this process has claimed."""
-
     job: Job
     watcher: Watcher
     claim: Claim

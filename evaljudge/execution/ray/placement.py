@@ -238,7 +238,6 @@ def ray_cluster() -> Cluster:
 
 
 def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
-    """What an autoscaler may start of each kind, and in all."""
     most = float(config.get("max_workers", inf))
     groups = [
         NodeGroup(

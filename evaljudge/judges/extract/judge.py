@@ -67,7 +67,6 @@ def extracted(source: str, text: str, by: By, budget: int) -> Extract | Failed:
 
 @lru_cache(SOURCES)
 def _cut(source: str, by: By) -> tuple[list[str], list[int], list[list[Grams]]]:
-    """The source's sentences, and the tokens and the n-grams of each."""
     texts = [sentence.text for sentence in sentences(source)]
     each = [grams(words(text, stemmer=True), SIZES[by]) for text in texts]
     return texts, [tokens_in(text) for text in texts], each
@@ -78,7 +77,6 @@ def tokens_in(text: str) -> int:
 
 
 def grams(words: Sequence[str], sizes: Sequence[int]) -> list[Grams]:
-    """The n-grams of a text, for each of these n."""
     return [Counter(zip(*(words[start:] for start in range(n)), strict=False)) for n in sizes]
 
 

@@ -172,6 +172,5 @@ class Opponent:
 
 
 def needed(level: float) -> set[float]:
-    """This level, and those that it is written from."""
     sources = () if level in (LOWEST, HIGHEST) else neighbours(level)
     return {level}.union(*map(needed, sources))

@@ -74,7 +74,6 @@ class Polled:
 
     @property
     def nobody(self) -> str:
-        """Why nobody votes, where nobody does."""
         return ": ".join(["nobody votes", *self.notes[:1]])
 
     @property
@@ -104,7 +103,6 @@ class Polled:
         return [(role.type, role.reason) for role in self.dropped]
 
     def ballots(self, role: RolePlayer) -> list["Ballot"]:
-        """What the role said in each order."""
         return [_ballot(role, order) for order in self.orders]
 
 
