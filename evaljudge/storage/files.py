@@ -46,8 +46,6 @@ OTHER_TIME = "is not the file that shards.json lists (ratings have changed betwe
 BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
 """A shard's number, its run, and the panel of that run, if it is not the first."""
 _OF_SHARD = re.compile(r"(commits|verdicts|checks|measures|briefs)/(.+)/((\d{5,}).+)")
-_BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
-_BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
 _KEPT = ("cases/", "scores/")  # whose files are read several times by one report
 REMEDIES: Mapping[str, str] = {
@@ -55,7 +53,7 @@ REMEDIES: Mapping[str, str] = {
     SHARDS: _NONE,
     "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
     "cut from it: without candidates that `--extend` has added to its documents since",
-    "commits": _BY_RUN,
+    "commits": "`evaljudge run CONFIG` sets it aside and does its shard again",
     "partial": "the documents that were saved there are asked about again",
     "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
     COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
@@ -64,7 +62,7 @@ REMEDIES: Mapping[str, str] = {
     "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     "cascade.json": "put it back from a copy: else no report says what was passed on",
     "why": "remove it, and `evaljudge why` has it written again",
-    **dict.fromkeys(("scores", "report", "selected"), _BY_REPORT),
+    **dict.fromkeys(("scores", "report", "selected"), "`evaljudge report CONFIG` makes it anew"),
 }
 """What can be done about a damaged file of each folder."""
 
