@@ -77,8 +77,6 @@ Money = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d+(\.\d+)?( [A-Z]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
-
-
 CORPUS_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".parquet")
 CORPUS = "the file, folder, glob or URI of the texts to judge"
 

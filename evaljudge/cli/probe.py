@@ -88,8 +88,6 @@ def _of_judges(name: str, options: Any) -> None:
 
 
 injection, datasheet = partial(_of_judges, "injection"), partial(_of_judges, "datasheet")
-
-
 studies_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,

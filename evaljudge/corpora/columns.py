@@ -278,10 +278,8 @@ class Unread:
         """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
         self.no_numbers = dict[str, str]()  # such a text under each name
         self._longest = Counter[str]()  # text under each name
-        self.known = set[str]()
-        """Our fields that have a value in some row."""
-        self._axes = set[str]()
-        """The axes on which ratings are read, `ratings.tone`."""
+        self.known = set[str]()  # our fields that have a value in some row
+        self._axes = set[str]()  # the axes on which ratings are read, `ratings.tone`
 
     def see(self, fields: Mapping[str, Any]) -> None:
         nested = fields.get("candidates")

@@ -115,13 +115,12 @@ class NamedRows:
 
     def __iter__(self) -> Rows:
         for row in self._rows:
-            if "system" in self._lacking and isinstance(row, Row) and RATER in row.fields:
-                says = "a row of one rater needs a `system`, so that rows of one text are known"
-                raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
             if self._lacking and isinstance(row, Row):
-                yield Row(row.place, self._named(row.fields))
-            else:
-                yield row
+                if "system" in self._lacking and RATER in row.fields:
+                    says = "a row of one rater needs a `system`, so that rows of one text are known"
+                    raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
+                row = row._replace(fields=self._named(row.fields))
+            yield row
 
     def _see(self, row: Row | BadRow) -> Row | BadRow:
         if isinstance(row, Row):

@@ -103,10 +103,8 @@ class Board:
         """The worker that each actor is now, and each worker's node."""
         self._up, self._draining = frozenset[str](), frozenset[str]()
         self._leaving, self._dead = set[str](), set[str]()
-        self._idle = set[str]()
-        """Workers that wait for an order and have none."""
-        self._changes = dict[str, asyncio.Event]()
-        """What workers wait for."""
+        self._idle = set[str]()  # workers that wait for an order and have none
+        self._changes = dict[str, asyncio.Event]()  # what workers wait for
         self._beginnings = defaultdict[str, list[str]](list)
         self._notes = dict[str, dict[str, Any]]()
         self._events = dict[tuple[Any, ...], Any]()
@@ -376,8 +374,7 @@ class BoardReader:
         self.board, self._orders, self._watch = board, iter(orders), watch
         self.budget = budget
         self._name = ""
-        self._left = dict[int, Given]()
-        """The orders that were handed over and are not done."""
+        self._left = dict[int, Given]()  # the orders that were handed over and are not done
         self._has_all, self._lock, self.over = False, RLock(), Flag()
         self._error: BaseException | None = None
 
