@@ -38,8 +38,7 @@ from evaljudge.settings import (
 from evaljudge.storage import Output
 from evaljudge.text import listed, one_line
 
-LARGEST_SEED = 2**32 - 1
-"""NumPy, by which the engine seeds itself, takes none above."""
+LARGEST_SEED = 2**32 - 1  # NumPy, by which the engine seeds itself, takes none above
 
 
 def _plain_path(path: str) -> str:
@@ -78,8 +77,6 @@ Money = Annotated[str, BeforeValidator(str), Field(pattern=r"^\d+(\.\d+)?( [A-Z]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More, of resamples or of texts on a page, take days and all memory, and tell no more."""
-
-
 CORPUS_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".tsv", ".parquet")
 CORPUS = "the file, folder, glob or URI of the texts to judge"
 
@@ -455,7 +452,6 @@ class Config(Settings):
         return self._place
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
-        """What the keys of this kind of judge say about this judge."""
         keys = dict[str, Any]()
         for key, read in plugin(kind).keys.items():
             if key in self.of_judges:
@@ -497,7 +493,6 @@ class Config(Settings):
         return rest | {"of_judges": moved}
 
     def as_given(self) -> dict[str, Any]:
-        """The configuration as a file would have it."""
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property

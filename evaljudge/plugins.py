@@ -27,8 +27,7 @@ from evaljudge.errors import EngineDead, GivenUp, UserError, first_line
 GROUP = "evaljudge.judges"
 FOLDERS = "EVALJUDGE_JUDGES"
 OF_ONES_OWN = f" (one of your own: {FOLDERS} names the folder that its folder is in)"
-NO_JUDGE = "shared"
-"""The one folder among those of the judges that is no judge."""
+NO_JUDGE = "shared"  # the one folder among those of the judges that is no judge
 T = TypeVar("T")
 
 

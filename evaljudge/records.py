@@ -16,12 +16,9 @@ from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
 MILLION = 1_000_000
-ANY_AXIS = "*"
-"""The axis of a scorer that has no axes of its own."""
-ANY_SYSTEM = "*"
-"""Stands for the system where a verdict is on a document's own references."""
-HUMAN = "human"
-"""The name under which people's ratings stand among the scorers."""
+ANY_AXIS = "*"  # the axis of a scorer that has no axes of its own
+ANY_SYSTEM = "*"  # stands for the system where a verdict is on a document's own references
+HUMAN = "human"  # the name under which people's ratings stand among the scorers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +28,7 @@ class Axis:
     name: str
     description: str
     context: bool = False
-    phrase: str = ""
-    """What prompts call it (`overall quality`); empty for its name, in words."""
+    phrase: str = ""  # what prompts call it (`overall quality`); empty for its name, in words
 
     @property
     def words(self) -> dict[str, str]:
@@ -171,8 +167,7 @@ class Score:
     doubt: float | None = None
     """How undecided the judge was, from 0 (certain) to 1 (every answer equally likely); None: this
     scorer does not say."""
-    low: float | None = None
-    """Where the interval of a calibrated score begins, and ends."""
+    low: float | None = None  # where the interval of a calibrated score begins, and ends
     high: float | None = None
 
     @property

@@ -136,7 +136,6 @@ def as_plain(value: Any) -> Any:
 
 
 def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value and key inside a value, with the path to it."""
     yield path, value
     if isinstance(value, Mapping):
         for key, inner in value.items():

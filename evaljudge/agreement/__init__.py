@@ -35,12 +35,11 @@ leaving documents out leaves it undefined more often than not.
 """
 
 from evaljudge.agreement.calibration import Precise, precise
-from evaljudge.agreement.coefficients import MAX_COMPARED
 
 from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling, comparisons
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from .calibration import Calibration, CrossFitted, Isotonic, calibration, cross_fitted, fit_isotonic
-from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
+from .coefficients import COEFFICIENTS, CORRELATIONS, MAX_COMPARED, Coefficient, Correlation
 from .documents import LEVELS, Level, Measured
 from .held import LengthHeld, held_fixed
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha

@@ -75,8 +75,7 @@ class RunFrame:
     thresholds: Found = field(default_factory=dict)
     notes: Sequence[RaterNote] = ()
     raters: Mapping[str, Sequence[str]] = field(default_factory=dict)  # their names, by axis
-    cascade: Mapping[str, Any] = field(default_factory=dict)
-    """What OUT/cascade.json has."""
+    cascade: Mapping[str, Any] = field(default_factory=dict)  # what OUT/cascade.json has
 
     @cached_property
     def compared(self) -> Rated:

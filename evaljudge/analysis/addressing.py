@@ -115,7 +115,6 @@ def signs() -> list[Sign]:
 
 
 def _is_near(words: list[str], references: list[list[str]]) -> bool:
-    """Whether it is nearly one of them, and is none of them."""
     is_other = bool(words) and words not in references
     return is_other and any(_shared(words, reference) >= NEAR for reference in references)
 

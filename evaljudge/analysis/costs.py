@@ -106,8 +106,7 @@ class Accounts:
         self._parts: dict[str, Parts] = {}
         self._by_block = defaultdict[int, Tokens](Tokens)
         """Tokens by the block size of the engine's prefix cache, where the receipt has one."""
-        self._repeated = Counter[str]()
-        """What workers did of shards, and others committed."""
+        self._repeated = Counter[str]()  # what workers did of shards, and others committed
         for receipt in receipts:
             self.add(receipt)
 

@@ -25,7 +25,6 @@ from evaljudge.records import ANY_AXIS, Score
 
 VERSION = "1"
 INFINITE = "the mix is no finite number"
-_SIGNS = {"": 1.0, "+": 1.0, "-": -1.0}
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 
 
@@ -104,7 +103,7 @@ def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:
         if not weight or not isfinite(weight):
             raise UserError(f"{where} {text}: the weight {match[2]} of {match[3]} must be a finite "
                             "number other than 0")  # fmt: skip
-        parts.append((match[3], _SIGNS[match[1]] * weight))
+        parts.append((match[3], -weight if match[1] == "-" else weight))
         at = match.end()
     if len(parts) < 2:
         raise UserError(f"{where} {text}: name at least two scorers, as in a+b or 0.2*a-b")

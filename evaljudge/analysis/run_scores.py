@@ -191,7 +191,6 @@ class RunScores:
                     self.unscored[key][start + row] = code_of[reason]
 
     def _joined(self, names: Iterable[K], parts: Sequence[Mapping[K, Floats]]) -> dict[K, Floats]:
-        """The columns of all shards, one behind the other."""
         columns = {name: self._empty() for name in names}
         for start, part in zip(self._starts, parts, strict=False):
             for name, column in part.items():

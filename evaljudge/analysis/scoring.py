@@ -42,8 +42,7 @@ class Scored:
     tables: Tables
     collected: dict[str, Collector]
     accounts: Accounts = field(default_factory=lambda: Accounts(()))
-    uncounted: int = 0
-    """Shards of which it is not known what preparing them cost."""
+    uncounted: int = 0  # shards of which it is not known what preparing them cost
 
     def __iadd__(self, other: "Scored") -> Self:
         self.tables += other.tables
@@ -69,10 +68,8 @@ class Scoring:
     ratings: ByText = field(default_factory=dict)  # further ratings, besides those of the corpus
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""
-    candidates: int = 0
-    """How many all shards have."""
-    whole: Collection[Key] = ()
-    """The scorers and axes of which a selection needs every score."""
+    candidates: int = 0  # how many all shards have
+    whole: Collection[Key] = ()  # the scorers and axes of which a selection needs every score
 
     def nothing(self) -> Scored:
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)

@@ -1,5 +1,6 @@
 """`evaljudge probe NAME`: the probes from the command line."""
 
+from dataclasses import MISSING
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -7,16 +8,7 @@ from typing import Any
 import typer
 
 from evaljudge.cli.built_in import Commands
-from evaljudge.commands.options import (
-    NEEDED,
-    RESAMPLES,
-    SEED,
-    Command,
-    Declared,
-    OfConfig,
-    command,
-    option,
-)
+from evaljudge.commands.options import RESAMPLES, SEED, Command, Declared, OfConfig, command, option
 from evaljudge.probes.results import print_and_write
 
 
@@ -31,7 +23,7 @@ class PositionOptions(Declared):
     votes: str = option(
         "A file of votes on pairs of texts, with the columns doc_id, axis, first, second and "
         "winner. The winner is a system or tie.",
-        NEEDED,
+        MISSING,
     )
     resamples: int = RESAMPLES()
     seed: int = SEED()
@@ -96,8 +88,6 @@ def _of_judges(name: str, options: Any) -> None:
 
 
 injection, datasheet = partial(_of_judges, "injection"), partial(_of_judges, "datasheet")
-
-
 studies_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,

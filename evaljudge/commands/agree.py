@@ -29,10 +29,8 @@ from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
-MOST_LACKING = 5
-"""Scorers that a line names."""
-Axes = Mapping[str, Sequence[str]]
-"""The axes of each scorer."""
+MOST_LACKING = 5  # scorers that a line names
+Axes = Mapping[str, Sequence[str]]  # the axes of each scorer
 
 
 @dataclass(frozen=True, repr=False)

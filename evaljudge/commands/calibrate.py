@@ -66,13 +66,11 @@ class Threshold:
 
 @dataclass(frozen=True, repr=False)
 class CalibratedScores(Shown):
-    rows: Rows[CalibratedRow]
-    """A scorer on a human axis each."""
+    rows: Rows[CalibratedRow]  # a scorer on a human axis each
     warnings: Sequence[str]
     folds: int
     texts: Sequence[Text]
-    bodies: Sequence[str]
-    """What the texts say."""
+    bodies: Sequence[str]  # what the texts say
 
     @property
     def text(self) -> str:

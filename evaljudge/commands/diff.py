@@ -42,8 +42,7 @@ from evaljudge.sections.figures import (
 from evaljudge.settings import as_path
 from evaljudge.text import LONG, listed, markdown, one_line
 
-LOWER = 4
-"""The exit code where a mean that `--fail-if-lower` looks at is lower."""
+LOWER = 4  # the exit code where a mean that `--fail-if-lower` looks at is lower
 ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
 OF_TEXTS = ("scores", "agreement", "selections")  # compared on the texts of both runs
@@ -160,8 +159,7 @@ def _scales(name: str, differences: RunDifferences) -> list[MeanChange]:
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, scales)}")
 
 
-Block = str | Table
-"""A line, or a table with its title."""
+Block = str | Table  # a line, or a table with its title
 
 
 def _shown(block: Block, is_markdown: bool) -> str:

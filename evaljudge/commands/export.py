@@ -84,7 +84,6 @@ def _table(wanted: ExportOptions, run: str, to: str) -> str:
 
 
 def _spreadsheet(wanted: ExportOptions, run: str, to: str) -> str:
-    """A row for each text, with its scores and ratings."""
     table = as_path(wanted.beside, "beside") if wanted.beside else ""
     if not to.lower().endswith(ending := PurePath(table).suffix.lower() or ".csv"):
         raise UserError(f"{to}: should end in {ending}")

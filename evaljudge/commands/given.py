@@ -34,12 +34,9 @@ class RatedCases:
     corpus: Corpus
     given: Given
     reasons: Reasons
-    fitted: Collection[str]
-    """Scorers that are combinations by agreement."""
-    left_out: Sequence[str]
-    """A warning, where scores belong to no candidate."""
-    notes: Sequence[str]
-    """Warnings of what was not read."""
+    fitted: Collection[str]  # scorers that are combinations by agreement
+    left_out: Sequence[str]  # a warning, where scores belong to no candidate
+    notes: Sequence[str]  # warnings of what was not read
     raters: Mapping[str, Sequence[str]]  # their names, by axis
 
     @property

@@ -51,8 +51,7 @@ class WrittenSheet(Shown):
     documents: int
     texts: int
     scorer: str
-    is_even: bool
-    """Whether all texts were equally probable to be drawn."""
+    is_even: bool  # whether all texts were equally probable to be drawn
 
     @property
     def text(self) -> str:

@@ -154,7 +154,6 @@ def _kind(annotation: Any) -> str:
 
 
 def _about(module: str) -> str:
-    """What the first paragraph of its docstring says."""
     about = import_module(module).__doc__ or ""
     return one_line(about.strip().partition("\n\n")[0])
 

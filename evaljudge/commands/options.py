@@ -45,14 +45,13 @@ Names = str | Sequence[str]
 Given = str | Mapping[str, Any]  # a configuration's file, or what would be in it
 _TYPED = {Given: str, AnyPath: str, AnyPath | None: str | None, Names: list[str] | None}
 """What a terminal has for a type of Python's."""
-NEEDED = object()  # in place of a default
 
 
 def option(said: str, default: Any = None, *flags: str, typed: Any = None, **more: Any) -> Any:
-    """A field whose help this is. `flags`: its names, if it is not called as the field; `typed`:
-    what a terminal has in place of its type; `more`: as typer.Option has it."""
+    """A field whose help this is; MISSING: no default. `flags`: its names, if it is not called
+    as the field; `typed`: what a terminal has for its type; `more`: as typer.Option has it."""
     how = {"typed": typed, "flags": flags, "more": {"help": said} | more}
-    return field(metadata=how) if default is NEEDED else field(default=default, metadata=how)
+    return field(default=default, metadata=how)
 
 
 _RUN = typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
@@ -257,8 +256,6 @@ class Declared:
 
 
 class OfConfig(Declared):
-    """What is done with a configuration."""
-
     config: Annotated[Given, _CONFIG]
     changes: list[str] | None = option(
         "Change a key of the configuration for this call, such as judges.synthetic.levels=9. May "
@@ -501,7 +498,7 @@ class ExportOptions(Declared):
     ]
     to: AnyPath = option(
         "The file to write (a path or URI); of `eee` the folder. What is no table is JSONL.",
-        NEEDED,
+        MISSING,
         "--to",
         "--out",
     )
@@ -583,7 +580,7 @@ class LabelOptions(Declared):
     """
 
     run: Annotated[AnyPath, _RUN]
-    to: AnyPath = option("The sheet to write: a path or URI that ends in .csv or .jsonl.", NEEDED)
+    to: AnyPath = option("The sheet to write: a path or URI that ends in .csv or .jsonl.", MISSING)
     _: KW_ONLY
     form: Literal["label-studio"] | None = option(
         "Write tasks for Label Studio (.json), and its labeling interface (.xml) beside them.",

@@ -34,8 +34,6 @@ NOT_HERE = (
 )
 LABEL = 11
 AROUND = "The words of each prompt stand in the chat template of {}."
-
-
 Kind = Sequence[RecordedAsk]  # the questions of one kind: one template, asked in one way
 
 

@@ -39,12 +39,10 @@ class CorpusSource:
 
     path: Input | tuple[Input, ...]
     format: str = GENERIC
-    sources: str | None = None
-    """Where the documents are that a benchmark's own files lack."""
+    sources: str | None = None  # where the documents are that a benchmark's own files lack
     columns: Mapping[str, str] = field(default_factory=dict)
     """Which of our fields each column or key of theirs stands for; only in the generic form."""
-    advice: Advice = CONFIGURATION
-    """How messages say what to do."""
+    advice: Advice = CONFIGURATION  # how messages say what to do
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -38,16 +38,14 @@ from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.text import shown
 
 AXIS = f"{DOTTED}AXIS"
-MOST = 100
-"""The most names that are kept, and the largest number that may be a rating."""
+MOST = 100  # the most names that are kept, and the largest number that may be a rating
 MOST_NAMED = 10
 LONGEST_NAME = 30  # of a newspaper
 FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
-MOST_RATERS = 20
-"""A longer list of numbers is a vector, not one rating for each rater."""
+MOST_RATERS = 20  # a longer list of numbers is a vector, not one rating for each rater
 _WORDS = {
     word: ours
     for ours, words in {
@@ -113,8 +111,7 @@ class Advice:
     """What messages say is to be done, and what they call one pair of `columns`."""
 
     as_options: bool
-    skip: str
-    """What to do so that bad rows are counted and left out."""
+    skip: str  # what to do so that bad rows are counted and left out
     in_memory: bool = False
     given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 
@@ -282,10 +279,8 @@ class Unread:
         """The field of each name of a rater's rating on an axis, `people.anna.fluency`."""
         self.no_numbers = dict[str, str]()  # such a text under each name
         self._longest = Counter[str]()  # text under each name
-        self.known = set[str]()
-        """Our fields that have a value in some row."""
-        self._axes = set[str]()
-        """The axes on which ratings are read, `ratings.tone`."""
+        self.known = set[str]()  # our fields that have a value in some row
+        self._axes = set[str]()  # the axes on which ratings are read, `ratings.tone`
 
     def see(self, fields: Mapping[str, Any]) -> None:
         nested = fields.get("candidates")
@@ -427,7 +422,6 @@ class Unread:
 
     @property
     def names(self) -> list[str]:
-        """Those that are none of ours."""
         return list(self._ratings)
 
     def _note(self, about: str, names: Collection[str], unknown: Mapping[str, str]) -> list[str]:

@@ -116,13 +116,12 @@ class NamedRows:
 
     def __iter__(self) -> Rows:
         for row in self._rows:
-            if "system" in self._lacking and isinstance(row, Row) and RATER in row.fields:
-                says = "a row of one rater needs a `system`, so that rows of one text are known"
-                raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
             if self._lacking and isinstance(row, Row):
-                yield Row(row.place, self._named(row.fields))
-            else:
-                yield row
+                if "system" in self._lacking and RATER in row.fields:
+                    says = "a row of one rater needs a `system`, so that rows of one text are known"
+                    raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
+                row = row._replace(fields=self._named(row.fields))
+            yield row
 
     def _see(self, row: Row | BadRow) -> Row | BadRow:
         if isinstance(row, Row):
@@ -160,23 +159,18 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
-NEEDED = {
-    "source": "the document's text",
-    "text": "what a system wrote",
-}
+NEEDED = {"source": "the document's text", "text": "what a system wrote"}
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus(Grouped):
     cases: int
     candidates: int
-    rated: int
-    """Candidates with at least one rating."""
+    rated: int  # candidates with at least one rating
     skipped: tuple[str, ...]
     """What was wrong with the first rows skipped, each with its place."""
     skipped_rows: int
-    absent_ratings: int
-    """Ratings that were null, NaN or infinite."""
+    absent_ratings: int  # ratings that were null, NaN or infinite
     digest: str
     """The digest of everything that changes a question to the model; independent of the order of
     rows and of nested or flat form."""

@@ -45,14 +45,12 @@ from evaljudge.storage import RUN, expand, is_a_file, open_to_read
 
 Readers = Mapping[str, Reader]
 """The keys are file endings, which tell whether a file is compressed; Parquet compresses inside."""
-JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
-    **dict.fromkeys(JSON_LINES, read_jsonl),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), read_jsonl),
     **dict.fromkeys((".json", ".json.gz"), read_json),
     **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), read_csv),
     PARQUET: read_parquet,
 }
-PACKED = ".gz"
 Part = Literal["cases", "scores"]
 BUFFER = 1 << 20
 
@@ -139,7 +137,7 @@ def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
     if file.lower().endswith(PARQUET):
         return stream  # its reader seeks, and buffers by itself
     buffered = io.BufferedReader(stream, BUFFER)  # type: ignore[type-var]
-    packed = file.lower().endswith(PACKED)
+    packed = file.lower().endswith(".gz")
     return gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[return-value]
 
 

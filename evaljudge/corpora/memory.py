@@ -26,8 +26,7 @@ FOLDER = "corpus"
 LONGER = ".long.jsonl"  # the end of a file that `evaljudge init` makes of a table of another shape
 _ROWS = "rows-"
 A_ROW = "a dict such as {'source': 'It rained all day.', 'text': 'Rain.'}"
-_INDEX = "__index_level_"
-"""How pyarrow names the column of an index that has no name."""
+_INDEX = "__index_level_"  # how pyarrow names the column of an index that has no name
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates")
 
 PARQUET = ".parquet"
 GENERIC = frozenset((*KNOWN_FIELDS, *SCORE_FIELDS, LABEL, RATER))
-ROWS_AT_A_TIME = 256
-"""Few, because a row may hold an article with all its candidates."""
+ROWS_AT_A_TIME = 256  # few, because a row may hold an article with all its candidates
 
 
 def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:

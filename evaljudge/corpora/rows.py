@@ -36,8 +36,7 @@ from evaljudge.text import shown
 SURROGATE = re.compile("[\ud800-\udfff]")
 SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason", "signature")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
-LABEL, RATER, NOTE = "label", "rater", "note"
-"""What rows of sheets have (see sheets.py)."""
+LABEL, RATER, NOTE = "label", "rater", "note"  # what rows of sheets have (see sheets.py)
 KNOWN_FIELDS = (
     *("doc_id", "source", "references", "context"),
     *("candidates", "system", "text", "ratings", RATER),
@@ -52,8 +51,7 @@ OTHER_FORMS = {
     BOM_UTF16_LE: "not UTF-8 but UTF-16: save it as UTF-8",
     BOM_UTF16_BE: "not UTF-8 but UTF-16: save it as UTF-8",
 }
-DOTTED = "ratings."
-"""The beginning of a column's name that holds the ratings of one axis."""
+DOTTED = "ratings."  # the beginning of a column's name that holds the ratings of one axis
 ABSENT = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 """What a cell says where there is no value."""
 OF_RATER = LEFT_OUT = "\x1f"
@@ -103,10 +101,8 @@ Format = Callable[..., Rows]
 @dataclass(frozen=True, slots=True)
 class KnownFormat:
     read: Format
-    about: str
-    """What it reads, in a sentence."""
-    needs: str
-    """Which files it needs, for a reader who has them."""
+    about: str  # what it reads, in a sentence
+    needs: str  # which files it needs, for a reader who has them
     takes_sources: bool = False
     """Whether its files may lack the documents, which are then at `sources`."""
 
@@ -228,7 +224,6 @@ def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
 def in_candidates(
     fields: dict[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """The fields, with each of their candidates changed."""
     nested = fields.get("candidates")
     if not isinstance(nested, list):
         return fields
@@ -237,12 +232,10 @@ def in_candidates(
 
 
 class Ratings(NamedTuple):
-    mean: Mapping[str, float]
-    """Over the ratings that are not absent."""
+    mean: Mapping[str, float]  # over the ratings that are not absent
     raters: Mapping[str, tuple[float, ...]]
     """Ratings of axes given as lists; NaN where this rater gave none but a later one did."""
-    absent: int
-    """Ratings that are null, NaN or infinite; an empty list counts as one."""
+    absent: int  # ratings that are null, NaN or infinite; an empty list counts as one
 
 
 class Known(NamedTuple):

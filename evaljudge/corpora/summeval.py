@@ -31,8 +31,6 @@ AT_EACH_END = 2
 Keep = Callable[[Sequence[Row]], Iterable[Row]]
 """Picks those of one document's summaries that are read."""
 LINES: Readers = dict.fromkeys((".jsonl", ".jsonl.gz"), read_jsonl)
-HIGHLIGHT = "@highlight"
-"""What a story file has before each of its reference sentences, after the article."""
 
 
 def read_summeval(
@@ -109,7 +107,7 @@ def _story(folder: str, filepath: str) -> str:
     file = f"{folder.rstrip('/')}/{filepath}"
     with open_to_read(file) as stream:
         try:
-            article, _, _ = stream.read().decode().partition(HIGHLIGHT)
+            article, _, _ = stream.read().decode().partition("@highlight")
         except UnicodeDecodeError:
             raise UserError(f"{file}: {NOT_UTF8}") from None
     return " ".join(line.strip() for line in article.split("\n") if line.strip())

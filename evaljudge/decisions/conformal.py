@@ -44,8 +44,7 @@ BINS, BIN, PRIOR = 10, 20, 2
 """The spread is fitted in at most so many bins of at least so many texts, and each bin counts as if
 it had so many more texts with the spread of all."""
 PARTS = 100
-ALL = ""
-"""The residuals of all systems."""
+ALL = ""  # the residuals of all systems
 _ROUNDING = 1e-9
 Names = NDArray[np.object_]
 

@@ -227,7 +227,6 @@ class Labelled:
 
     @property
     def is_part(self) -> bool:
-        """Whether some of the texts are labelled, not all and not none."""
         return bool(0 < self.is_labelled.sum() < self.is_scored.sum())
 
     def of(self, systems: Bools) -> "Labelled":

@@ -67,9 +67,8 @@ class Replacing:
 
 
 def replacing(
-    judge: ArrayLike, ratings: ArrayLike, documents: ArrayLike, *,
-    epsilon: float = 0.1, fewest: int = FEWEST_TEXTS,
-) -> Replacing | None:  # fmt: skip
+    judge: ArrayLike, ratings: ArrayLike, documents: ArrayLike, *, epsilon: float = 0.1
+) -> Replacing | None:
     """Whether the judge can replace a rater, from each text's score on the raters' scale, its
     ratings, NaN where missing, and its document's code. None where no rater has enough texts."""
     scores, table = np.asarray(judge, np.float64), np.asarray(ratings, np.float64)
@@ -77,7 +76,7 @@ def replacing(
     scores, table = scores[kept], table[kept]
     units, document = np.unique(np.asarray(documents)[kept], return_inverse=True)
     rated = np.isfinite(table).sum(axis=0)
-    chosen = np.flatnonzero(rated >= max(fewest, 2))
+    chosen = np.flatnonzero(rated >= FEWEST_TEXTS)
     if not chosen.size:
         return None
     advantages, raters = list[tuple[float, Floats]](), list[BesideRater]()

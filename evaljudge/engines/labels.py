@@ -21,8 +21,7 @@ from evaljudge.engines.tokens import Ids, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
-MOST_IDS = 128
-"""The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
+MOST_IDS = 128  # the most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +63,16 @@ class Step(NamedTuple):
 
 class Reading(NamedTuple):
     logprobs: dict[str, float]
-    left_out: float
-    """The most probability that spellings which were not followed may hold."""
-    further: Sequence[Node]
-    """What must be asked before `logprobs` are as exact as is wanted."""
+    left_out: float  # the most probability that spellings which were not followed may hold
+    further: Sequence[Node]  # what must be asked before `logprobs` are as exact as is wanted
 
 
 @dataclass(frozen=True)
 class CompiledOptions:
     names: tuple[str, ...]
     root: Node
-    steps: Mapping[Ids, Sequence[Step]]
-    """The ways on from each node of the trie."""
-    own: Sequence[Ids]
-    """The path of each option as the prompt writes it."""
+    steps: Mapping[Ids, Sequence[Step]]  # the ways on from each node of the trie
+    own: Sequence[Ids]  # the path of each option as the prompt writes it
 
     @cached_property
     def chains(self) -> dict[Ids, int]:

@@ -24,8 +24,7 @@ from evaljudge.engines.internals import shut_down
 from evaljudge.errors import EngineDead
 
 Ids = tuple[int, ...]
-Request = tuple[Ids, Any]
-"""A prompt, and vLLM's sampling parameters."""
+Request = tuple[Ids, Any]  # a prompt, and vLLM's sampling parameters
 Further = Callable[[int, list[Any]], Sequence[Request]]
 """The requests that an ask still needs, by its number and the outputs that it has so far."""
 MOST_ADDED = 256

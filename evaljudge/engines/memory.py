@@ -29,10 +29,8 @@ from evaljudge.engines.source import ModelSource
 from evaljudge.errors import UserError
 
 GIB = 1 << 30
-UTILIZATION = 0.92
-"""vLLM's own `gpu_memory_utilization`."""
-CONTEXT = 0.6 * GIB
-"""What CUDA, its libraries and its graphs take: an estimate."""
+UTILIZATION = 0.92  # vLLM's own `gpu_memory_utilization`
+CONTEXT = 0.6 * GIB  # what CUDA, its libraries and its graphs take: an estimate
 MOST_GPUS = 8
 BYTES = {"float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2}
 UNSAID: Mapping[str, dict[str, Any]] = {
@@ -80,17 +78,12 @@ class Footprint:
     """A model's sizes, in bytes where nothing else is said."""
 
     weights: float
-    full: int
-    """How many layers cache every token."""
-    windowed: int
-    """How many layers cache a sliding window."""
+    full: int  # how many layers cache every token
+    windowed: int  # how many layers cache a sliding window
     window: int
-    per_head: int
-    """The cache of a token in a layer, of one head."""
-    heads: int
-    """How many heads a layer caches."""
-    activations: int
-    """What computing a token takes, at the widest layer."""
+    per_head: int  # the cache of a token in a layer, of one head
+    heads: int  # how many heads a layer caches
+    activations: int  # what computing a token takes, at the widest layer
     vocabulary: int
 
     def on(self, gpus: int) -> "Footprint":
@@ -130,11 +123,9 @@ class Room:
     gpus: int
     weights: float
     computing: float
-    left: float
-    """Memory for the cache; negative where even the weights do not fit."""
+    left: float  # memory for the cache; negative where even the weights do not fit
     request: float
-    at_once: int
-    """How many requests of these tokens fit."""
+    at_once: int  # how many requests of these tokens fit
 
 
 def room_on(

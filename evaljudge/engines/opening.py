@@ -1,4 +1,5 @@
-"""Which revision of a model is meant, what its small files say, and how vLLM opens it."""
+"""Which revision of a model is meant, what its small files say, and how vLLM opens it; or what the
+server says that has it, described on the driver and opened on a worker."""
 
 import hashlib
 import os
@@ -19,7 +20,10 @@ from evaljudge.engines.checkpoint import (
     local_folder,
     read_json,
 )
-from evaljudge.engines.endpoint.opening import describe_endpoint, estimated_tokens, open_endpoint
+from evaljudge.engines.endpoint.client import Client
+from evaljudge.engines.endpoint.model import EndpointModel
+from evaljudge.engines.endpoint.served import Served, find_out
+from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
 from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
@@ -27,7 +31,10 @@ from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.trust import refuse_untrusted
 from evaljudge.errors import UserError, first_line
+from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.model.imagining import TokenCounter
+
+LETTERS_PER_TOKEN = 4
 
 
 class VllmEngines:
@@ -37,7 +44,7 @@ class VllmEngines:
 
     def describe(self, source: ModelSource) -> ModelFacts:
         if source.endpoint:
-            return describe_endpoint(source, source.endpoint)
+            return _described(source, source.endpoint)
         identity, context = identity_with_habits(source), context_known(source)
         caution, labels = caution_of(source), labels_of(source)
         return ModelFacts(identity, context, caution, lacking(source), labels=labels)
@@ -54,7 +61,7 @@ class VllmEngines:
 
     def token_counter(self, source: ModelSource) -> TokenCounter:
         if source.endpoint:
-            return estimated_tokens
+            return _estimated
         from evaljudge.engines.token_counter import make_token_counter
 
         return make_token_counter(source, expected_block(source))
@@ -65,7 +72,7 @@ class VllmEngines:
 
     def open(self, source: ModelSource, seed: int) -> Engine:
         if source.endpoint:
-            return open_endpoint(source, source.endpoint, seed)
+            return _opened(source, source.endpoint, seed)
         from evaljudge.engines.vllm import VllmModel
 
         return VllmModel(*load_engine(source, seed), source, seed)
@@ -176,3 +183,45 @@ def _hub_commit(source: ModelSource) -> str:
     behind = f" (a model behind a URL is `{{endpoint: URL, name: {name}}}`)"
     hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else behind
     raise UserError(f"model {name}: no such folder, and {why}{hint}")
+
+
+def _described(source: ModelSource, endpoint: Endpoint) -> ModelFacts:
+    client = Client(endpoint)
+    try:
+        served = find_out(client, source)
+    finally:
+        client.close()
+    identity = _identity_served(served, source, endpoint)
+    return ModelFacts(identity, served.context, weighs=served.template is not None)
+
+
+def _identity_served(served: Served, source: ModelSource, endpoint: Endpoint) -> Identity:
+    model, exactness = served.model or served.name, source.exactness if served.template else None
+    return Identity(
+        *(served.name, model, source.chat, {}),
+        commit=model,
+        exactness=exactness,
+        endpoint=endpoint.url,
+        way=served.way,
+    ).settled_as(source, served.chat, served.reply)
+
+
+def _opened(source: ModelSource, endpoint: Endpoint, seed: int) -> EndpointModel:
+    """Refused where it is not what the driver saw, by another server behind the same name, say."""
+    client = Client(endpoint)
+    try:
+        served = find_out(client, source)
+        now = _identity_served(served, source, endpoint)
+        if source.way and (now.way, now.revision) != (source.way, source.revision):
+            raise UserError(
+                f"endpoint {endpoint.url}: it was {source.revision} ({source.way}), and is "
+                f"{now.revision} ({now.way}) now"
+            )
+        return EndpointModel(client, served, source, seed)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _estimated(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+    return (Spent(len(prompt.text) // LETTERS_PER_TOKEN + 1, 0, 1),)

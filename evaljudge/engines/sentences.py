@@ -21,12 +21,10 @@ from evaljudge.errors import UserError, first_words, needing
 from evaljudge.model.asks import Failed, ModelRating, Options, Prompt, Rating, Vector
 
 Compiled = TypeVar("Compiled")
-DIGITS = 6
-"""Digits kept of each number: machines differ in those after them."""
+DIGITS = 6  # digits kept of each number: machines differ in those after them
 MEMORY = 0.05
 """The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
-Encode = Callable[[list[str]], Any]
-"""Texts to unit vectors."""
+Encode = Callable[[list[str]], Any]  # texts to unit vectors
 
 
 class Prepared(Generic[Compiled]):

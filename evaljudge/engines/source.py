@@ -20,8 +20,7 @@ from evaljudge.settings import Settings
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
-VLLM = "vllm:"
-"""The prefix of an encoder's name that vLLM is to serve."""
+VLLM = "vllm:"  # the prefix of an encoder's name that vLLM is to serve
 EXACTNESS = 1e-4
 NO_PRICE = (0.0, 0.0, 0.0)
 Need = Literal["pickle", "remote-code"]
@@ -66,12 +65,10 @@ class ModelSource:
     chat: Mapping[str, Any] | None = field(default_factory=dict)
     """None: it completes a text, and its template is not used."""
     engine: Mapping[str, Any] = field(default_factory=dict)
-    allow: tuple[Need, ...] = ()
-    """What the user trusts this model with; see trust.py."""
+    allow: tuple[Need, ...] = ()  # what the user trusts this model with; see trust.py
     exactness: float = EXACTNESS
     """How much a probability that is reported may be off by spellings that were not followed."""
-    dtype: str | None = None
-    """What it computes in (`describe` finds it)."""
+    dtype: str | None = None  # what it computes in (`describe` finds it)
     adapter: str | None = None
     """The folder of a LoRA adapter that is laid over it; see adapter.py."""
     longest: int = field(default=0, repr=False, compare=False)
@@ -85,8 +82,7 @@ class ModelSource:
     """A judge's options must hold this much of its probability, or nothing is judged."""
     endpoint: Endpoint | None = None
     """The server that has it; then `source` is its name there, or the URL where none was named."""
-    way: str = ""
-    """How the server's probabilities are known, as the driver found it."""
+    way: str = ""  # how the server's probabilities are known, as the driver found it
     thinking: Thinking | None = None
 
     @property
@@ -265,8 +261,7 @@ class ModelFacts:
     """What a token counter cannot know of how this model's prompts share what was computed."""
     lacking: str = ""
     """Which of its files are not on this machine, in words; empty where all are."""
-    weighs: bool = True
-    """Whether it gives the log-probabilities of a text after a prompt."""
+    weighs: bool = True  # whether it gives the log-probabilities of a text after a prompt
     labels: Sequence[str] | None = ()
     """What the numbers are of that a model gives which was trained to rate texts, and does nothing
     else; none where it writes; None for a scripted one, which does both."""

@@ -91,8 +91,7 @@ class Template:
     tail_words: str
     ends: frozenset[int]
     head_text: str = ""
-    after: Ids = ()
-    """What follows a text that is rated."""
+    after: Ids = ()  # what follows a text that is rated
     has_types: bool = False
     """Whether the tokens of such a text are of another type than those before it."""
 
@@ -189,8 +188,7 @@ def _lacks_template(model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    text: str
-    """Empty where the tokenizer has none."""
+    text: str  # empty where the tokenizer has none
     special_tokens: Mapping[str, Any]
 
     def around(self, chat: Mapping[str, Any], *, is_answered: bool = False) -> tuple[str, str, str]:

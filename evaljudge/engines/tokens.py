@@ -25,8 +25,7 @@ REMEMBERED_STARTS = 64
 class _Ordinary(NamedTuple):
     """What reads the words of a corpus."""
 
-    tokenizer: Any
-    """The same tokenizer with every added token split like ordinary text."""
+    tokenizer: Any  # the same tokenizer with every added token split like ordinary text
     specials: dict[str, int]
     unknown: str
     """What the vocabulary says for a character that it lacks; empty where it lacks none."""

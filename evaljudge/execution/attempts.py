@@ -24,8 +24,7 @@ from evaljudge.errors import GivenUp
 
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
-MOST_DEATHS = 10
-"""Deaths of a shard's workers for which no case is to blame."""
+MOST_DEATHS = 10  # deaths of a shard's workers for which no case is to blame
 MOST_KILLERS = 8
 """Quarantined cases of a shard in which none ended well: then the engine is at fault."""
 MOST_LOADS = 3
@@ -80,8 +79,7 @@ class Note:
     node: str
     deaths: int = 0
     killed: dict[str, int] = field(default_factory=dict)
-    well: int = 0
-    """Cases that were alone and ended well."""
+    well: int = 0  # cases that were alone and ended well
 
 
 class Notes(Protocol):

@@ -18,8 +18,7 @@ from evaljudge.model.asks import UNASKED, Prompt
 from evaljudge.model.counting import Reply, cost
 from evaljudge.records import MILLION
 
-Amounts = tuple[float, float, float]
-"""Asks, tokens, and money."""
+Amounts = tuple[float, float, float]  # asks, tokens, and money
 Mine = tuple[
     Callable[[list[Amounts]], Awaitable[int]], Callable[[Amounts, Amounts], Awaitable[None]]
 ]
@@ -94,8 +93,7 @@ class Paying(ModelAround):
         super().__init__(model)
         self._thoughts = thoughts
         (self._take, self._settle), self._price, self._per_second = mine, price, per_second
-        self._since, self._came = since, NOTHING
-        """What was answered so far, and what it cost."""
+        self._since, self._came = since, NOTHING  # what was answered so far, and what it cost
 
     async def _each(
         self, prompts: Sequence[Prompt], wanted: Callable[[int], str], ask: Ask

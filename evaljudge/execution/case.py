@@ -78,8 +78,7 @@ class CaseModel(Remembering):
         self.counting.count(had)
 
 
-Models = Mapping[str, CaseModel]
-"""The keys are the judges' names."""
+Models = Mapping[str, CaseModel]  # the keys are the judges' names
 
 
 def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
@@ -111,8 +110,7 @@ def try_scoring(judge: Judge, case: Case, verdicts: Sequence[Verdict]) -> bool:
 
 
 R = TypeVar("R")
-Briefs = dict[str, Brief]
-"""The keys are the briefs' own."""
+Briefs = dict[str, Brief]  # the keys are the briefs' own
 GIVEN: Mapping[Stage, Any] = {
     "prepare": dict[str, dict[str, Briefs]],
     "judge": dict[str, dict[str, Judged]],

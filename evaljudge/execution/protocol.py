@@ -85,18 +85,14 @@ class Assignment:
     writer: Identity
     signatures: Mapping[str, str]
     seed: int
-    probes: Sequence[Probe] = ()
-    """Asked of each engine as it is opened, and counted nowhere."""
-    commit_every: float = inf
-    """Seconds after which what is new of a shard in hand is saved."""
+    probes: Sequence[Probe] = ()  # asked of each engine as it is opened, and counted nowhere
+    commit_every: float = inf  # seconds after which what is new of a shard in hand is saved
     metrics: Sequence[Metric] = ()
     """Measured by the worker that judges, with the signatures of their names."""
-    price: Price = NO_PRICE
-    """What a worker's time costs, where a run may spend only so much."""
+    price: Price = NO_PRICE  # what a worker's time costs, where a run may spend only so much
     judging: Sequence[Judge] = ()
     """The judges that judge with this model, where it writes for others, too; empty: all."""
-    passed_on: PassedOn = PassedOn()
-    """Where one of these judges is not asked about all texts."""
+    passed_on: PassedOn = PassedOn()  # where one of these judges is not asked about all texts
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
@@ -158,8 +154,7 @@ class Order:
     brief_files: Mapping[str, Sequence[str]]
     is_again: bool = False
     """Some of it may be committed already, by another worker, or kept (case.py)."""
-    is_copy: bool = False
-    """Another worker has it in hand, too."""
+    is_copy: bool = False  # another worker has it in hand, too
 
     def __str__(self) -> str:
         return json.dumps(asdict(self))
@@ -175,8 +170,7 @@ class Measuring:
     output: Output
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
-    begun: Collection[int] = ()
-    """The numbers of the shards that have measures already."""
+    begun: Collection[int] = ()  # the numbers of the shards that have measures already
 
 
 class Event(NamedTuple):

@@ -42,15 +42,11 @@ from evaljudge.storage import Shard, Stage, common_file
 from evaljudge.text import CERTAIN, is_not_expected
 
 MOST_OPEN_CASES = 64
-MOST_IN_HAND = 16
-"""Shards, however few cases they have: others should get some."""
-TIMES_AT_A_SERVER = 4
-"""So many times as much is open where nothing of this machine answers."""
-TELL_EVERY = 1.0
-"""Seconds in which changed counts are collected."""
+MOST_IN_HAND = 16  # shards, however few cases they have: others should get some
+TIMES_AT_A_SERVER = 4  # so many times as much is open where nothing of this machine answers
+TELL_EVERY = 1.0  # seconds in which changed counts are collected
 R = TypeVar("R")
-Known = Mapping[str, Briefs]
-"""The keys are the judges' kinds."""
+Known = Mapping[str, Briefs]  # the keys are the judges' kinds
 
 
 class Counts:

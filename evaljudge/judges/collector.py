@@ -22,8 +22,7 @@ from evaljudge.sections import Section, merged
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    resamples: int = 1000
-    """For each interval."""
+    resamples: int = 1000  # for each interval
     seed: int = 0
     keys: Mapping[str, Any] = field(default_factory=dict)
     """What the configuration's own keys of this kind of judge give this one (see `Plugin.keys`)."""
@@ -43,7 +42,6 @@ class SeenShard:
 
     @cached_property
     def texts(self) -> Mapping[tuple[str, str], str]:
-        """Each candidate's text, by document and system."""
         return {
             (case.document.doc_id, candidate.system): candidate.text
             for case in self.cases
@@ -56,8 +54,7 @@ class Found:
     """The run's scores beside people's ratings."""
 
     rated: Rated
-    documents: Mapping[str, int]
-    """The number that each rated document has in `rated`."""
+    documents: Mapping[str, int]  # the number that each rated document has in `rated`
     agreement: Sequence[Agreement]
 
 
@@ -71,7 +68,6 @@ class JudgeFindings:
 
 
 def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
-    """The findings of a run's judges as one."""
     files = dict[str, list[Any]]()
     for name, rows in (file for findings in each for file in findings.files.items()):
         files.setdefault(name, []).extend(rows)

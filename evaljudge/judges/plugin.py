@@ -44,8 +44,7 @@ class JudgedCandidate:
 
 Show = Callable[[JudgedCandidate], Section]
 """The evidence behind a verdict that is scored, for people to read in a terminal."""
-Picture = Callable[[JudgedCandidate], View]
-"""The same for the page."""
+Picture = Callable[[JudgedCandidate], View]  # the same for the page
 Export = Callable[[str, str, str | None], str]
 """Writes from a run's folder to a file, of the judge that is named; gives a line on it."""
 
@@ -74,8 +73,7 @@ class Plugin:
     it returns: a dataclass for one verdict's evidence, or a list of a TypedDict for that of many.
     A key that is missing is null, and one that the TypedDict does not name is left out. Without
     either, the column `detail` has the evidence as JSON text."""
-    brief_columns: str = ""
-    """The same for the content of its briefs, and `Outcome.briefs`."""
+    brief_columns: str = ""  # the same for the content of its briefs, and `Outcome.briefs`
     picture: Picture | None = None
     """How the page shows the evidence; without it, as `show` does."""
 

@@ -30,8 +30,7 @@ class Part:
 
 
 class Judged(NamedTuple):
-    verdicts: list[Verdict]
-    """One for each candidate and axis, scored or not."""
+    verdicts: list[Verdict]  # one for each candidate and axis, scored or not
     checks: list[Verdict] = []
     """Verdicts on the judge's own work, with system `*`; only where `has_checks` is true."""
 

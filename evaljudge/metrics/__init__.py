@@ -22,8 +22,7 @@ from evaljudge.text import one_line
 __all__ = ["CorpusMetric", "KnownMetric", "Metric", "Unscored", "Value"]  # of protocol.py
 __path__ = folders("metrics")  # one that the environment names is a part of this package
 
-MetricsSpec = Mapping[str, Mapping[str, Any]]
-"""Settings by scorer name."""
+MetricsSpec = Mapping[str, Mapping[str, Any]]  # settings by scorer name
 GivenMetrics = str | Sequence[str] | MetricsSpec
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 

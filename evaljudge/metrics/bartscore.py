@@ -21,12 +21,7 @@ from pydantic import Field
 
 from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import naming
-from evaljudge.metrics.embeddings import (
-    NO_TOKENS,
-    NOTHING_TO_COMPARE,
-    ModelSettings,
-    OverModel,
-)
+from evaljudge.metrics.embeddings import NO_TOKENS, NOTHING_TO_COMPARE, ModelSettings, OverModel
 from evaljudge.metrics.encoder import longest_first, marks_around, padded, pretrained
 from evaljudge.metrics.protocol import (
     Comparison,
@@ -41,8 +36,7 @@ from evaljudge.metrics.protocol import (
 from evaljudge.records import Case
 
 Direction = Literal["f", "precision", "recall"]
-Pair = tuple[str, str]
-"""What the encoder reads, and the text whose probability is wanted."""
+Pair = tuple[str, str]  # what the encoder reads, and the text whose probability is wanted
 
 
 class BartScoreSettings(ReferenceSettings, ModelSettings):

@@ -99,7 +99,6 @@ class OverModel:
             return VllmEngines().describe(source).identity
 
     def _source(self) -> tuple[str, str | None]:
-        """What is opened, and which revision of it."""
         if self.downloads:
             return self.settings.model, self._identity.commit
         return str(folder_here(self.settings.model, self._identity.commit)), None

@@ -35,8 +35,7 @@ class Embedded:
     vectors: Vectors
     own: NDArray[np.bool_]
     ids: NDArray[np.int64]
-    minor: NDArray[np.bool_]
-    """Which tokens are punctuation, or the later pieces of words."""
+    minor: NDArray[np.bool_]  # which tokens are punctuation, or the later pieces of words
 
     @property
     def words(self) -> Vectors:

@@ -42,11 +42,9 @@ from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
-APART = 8
-"""Words of which one is masked at a time."""
+APART = 8  # words of which one is masked at a time
 LONGEST_WINDOW = 450
-MARGIN = 9
-"""Parts of a window inside a text, of which the first and the last hold no mask."""
+MARGIN = 9  # parts of a window inside a text, of which the first and the last hold no mask
 NO_COMMON_WORD = Unscored("no word in common with the source")
 
 
@@ -71,8 +69,7 @@ class Read:
     words: Sequence[str]
     first: NDArray[np.int64]
     places: Vectors
-    inputs: Vectors
-    """The model's input vectors of the first tokens."""
+    inputs: Vectors  # the model's input vectors of the first tokens
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,7 @@ from pydantic import Field
 
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError, naming
-from evaljudge.metrics.embeddings import (
-    ModelSettings,
-    OverModel,
-    folder_here,
-    identified_here,
-)
+from evaljudge.metrics.embeddings import ModelSettings, OverModel, folder_here, identified_here
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
 from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
 from evaljudge.metrics.sentences import sentences
@@ -64,10 +59,7 @@ CHANGES = (
 
 
 class GruenSettings(ModelSettings):
-    kinds = {
-        "model": "a masked language model",
-        "acceptability": "a classifier trained on CoLA",
-    }
+    kinds = {"model": "a masked language model", "acceptability": "a classifier trained on CoLA"}
     acceptability: Annotated[str, Field(validate_default=True)] = ""
     batch: Annotated[int, Field(gt=0)] = 32
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from itertools import chain, islice
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -32,7 +32,14 @@ from pydantic import Field, model_validator
 
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import naming
-from evaljudge.metrics.protocol import EMPTY_SOURCE, EMPTY_TEXT, KnownMetric, Unscored, Value
+from evaljudge.metrics.protocol import (
+    EMPTY_SOURCE,
+    EMPTY_TEXT,
+    KnownMetric,
+    Unscored,
+    Value,
+    parts_of,
+)
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,
@@ -54,9 +61,7 @@ from evaljudge.settings import Settings, read_settings
 
 SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
-COUNTED_AT_ONCE = 64
-DIGITS = 9
-"""Decimals to which importances are compared: products of logarithms are not exact."""
+DIGITS = 9  # decimals to which importances are compared: products of logarithms are not exact
 
 WEIGHTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "tanh": lambda w, r: np.tanh(w / r),
@@ -92,18 +97,12 @@ class ImportanceSettings(Settings):
 class Overlap:
     """The distinct n-grams of one case's source, and which of them each text has."""
 
-    lengths: Counts
-    """The tokens of each text; the first text is the source."""
-    times: Floats
-    """How often the source has each n-gram."""
-    frequencies: Counts
-    """How many documents have it."""
-    first: Counts
-    """Where it first comes, counted in n-grams of the source."""
-    members: Ids
-    """Its tokens."""
-    texts: Counts
-    """Every pair of a text and an n-gram that it has, with `grams`."""
+    lengths: Counts  # the tokens of each text; the first text is the source
+    times: Floats  # how often the source has each n-gram
+    frequencies: Counts  # how many documents have it
+    first: Counts  # where it first comes, counted in n-grams of the source
+    members: Ids  # its tokens
+    texts: Counts  # every pair of a text and an n-gram that it has, with `grams`
     grams: Counts
 
 
@@ -137,8 +136,8 @@ class Importance:
         return replace(self, tokenizer=self._learnt(self._read(d.source) for d in documents))
 
     def counted(self, documents: Iterable[Document]) -> Frequencies:
-        sources = (document.source for document in documents)
-        parts = (self._tokens(texts) for texts in _some(sources))
+        sources = [document.source for document in documents]
+        parts = map(self._tokens, parts_of(sources))  # a few at a time: they have many n-grams
         each = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
         return Frequencies.added(each)
 
@@ -248,13 +247,6 @@ class Importance:
 
 def importance(name: str, given: Mapping[str, Any]) -> Importance:
     return Importance(name, read_settings(ImportanceSettings, given, f"metrics.{name}"))
-
-
-def _some(sources: Iterable[str]) -> Iterator[list[str]]:
-    """A few at a time, because they have many n-grams."""
-    left = iter(sources)
-    while texts := list(islice(left, COUNTED_AT_ONCE)):
-        yield texts
 
 
 METRICS = {

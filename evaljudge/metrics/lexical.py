@@ -54,8 +54,7 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreBleu
 
 NO_WORDS = Unscored("no words")
-REMEMBERED = 100_000
-"""Words whose stems are kept."""
+REMEMBERED = 100_000  # words whose stems are kept
 Kind = Literal["rouge1", "rouge2", "rougeL"]
 LIKE = "rouge-score 0.1.2"
 Words = list[str]

@@ -41,8 +41,7 @@ class Unscored:
 
 
 Value = float | Unscored
-Part = Any
-"""Counts of some of a corpus' documents, which are sent to where they are added up."""
+Part = Any  # counts of some of a corpus' documents, which are sent to where they are added up
 
 
 class Metric(Protocol):
@@ -96,15 +95,13 @@ class KnownMetric:
     """An entry of a file's `METRICS`, by the metric's name."""
 
     make: Make
-    about: str
-    """What it measures, in a sentence."""
+    about: str  # what it measures, in a sentence
     needs: str = "a reference, or `against: source`"
     """What it needs besides the texts, for a reader who chooses."""
 
 
 Against = Literal["first", "best", "mean", "source"]
-Comparison = Callable[[str], Value]
-"""Gives a candidate's text its value against one text."""
+Comparison = Callable[[str], Value]  # gives a candidate's text its value against one text
 
 EMPTY_TEXT = Unscored("empty text")
 NO_REFERENCE = Unscored("no reference")
@@ -161,8 +158,7 @@ def is_empty(text: str) -> bool:
     return not text.strip()
 
 
-AT_ONCE = 32
-"""Cases measured in one go."""
+AT_ONCE = 32  # cases measured in one go
 Item = TypeVar("Item")
 Fitting = TypeVar("Fitting", bound=CorpusMetric)
 

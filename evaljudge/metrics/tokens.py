@@ -164,10 +164,8 @@ def _pretrained(source: str, commit: str | None) -> Tokeniser:
 
 
 Floats = NDArray[np.float64]
-_SPREAD = 0x9E3779B97F4A7C15
-"""The factor of hashed keys: odd, and unlike any pattern of ids."""
-MOST_WAITING = 1 << 20
-"""How many keys may wait to be added up."""
+_SPREAD = 0x9E3779B97F4A7C15  # the factor of hashed keys: odd, and unlike any pattern of ids
+MOST_WAITING = 1 << 20  # how many keys may wait to be added up
 BEFORE, AFTER = 2, 1
 DEMOTION, SEEN_AGAIN = 10.0, 0.5
 

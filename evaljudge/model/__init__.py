@@ -45,8 +45,7 @@ class Model(Protocol):
 
 
 Places = Sequence[int]
-Ask = Callable[[Places], Awaitable[list[Any]]]
-"""Asks about the prompts in these places."""
+Ask = Callable[[Places], Awaitable[list[Any]]]  # asks about the prompts in these places
 
 
 class ModelAround:

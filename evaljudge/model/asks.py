@@ -286,8 +286,7 @@ def rated(value: float, spent: tuple[Spent, ...]) -> ModelRating | Failed:
     return Failed("the rating is not a number", spent)
 
 
-Vector = tuple[float, ...]
-"""A text as a sentence encoder sees it, of length 1."""
+Vector = tuple[float, ...]  # a text as a sentence encoder sees it, of length 1
 
 
 def some_vector(text: str, length: int = 16) -> Vector:

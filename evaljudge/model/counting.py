@@ -5,15 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaljudge.model import Ask, Model, ModelAround
-from evaljudge.model.asks import (
-    Chosen,
-    Failed,
-    ModelRating,
-    Prompt,
-    Spent,
-    Weighed,
-    Written,
-)
+from evaljudge.model.asks import Chosen, Failed, ModelRating, Prompt, Spent, Weighed, Written
 from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | ModelRating | Failed

@@ -33,8 +33,7 @@ class TokenCounter(Protocol):
 
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
-LEAST_ROOM = 2
-"""Tokens left in the context for an option of one token."""
+LEAST_ROOM = 2  # tokens left in the context for an option of one token
 MARK = "#" * 6
 """A placeholder as long as the part in which imagined texts differ."""
 

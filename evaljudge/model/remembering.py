@@ -13,16 +13,7 @@ from pydantic import TypeAdapter
 
 from evaljudge.errors import Unasked
 from evaljudge.model import Ask, Model, ModelAround
-from evaljudge.model.asks import (
-    UNASKED,
-    Chosen,
-    Failed,
-    Options,
-    Prompt,
-    Sample,
-    Writing,
-    Written,
-)
+from evaljudge.model.asks import UNASKED, Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.counting import Reply
 
 _REPLY = TypeAdapter[Reply](Reply)

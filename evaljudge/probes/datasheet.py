@@ -26,14 +26,7 @@ from evaljudge.agreement.pairs import Floats
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
-from evaljudge.probes.injection import (
-    CLEAN,
-    filler,
-    judges_alone,
-    mean_of,
-    sampled_of,
-    scored,
-)
+from evaljudge.probes.injection import CLEAN, filler, judges_alone, mean_of, sampled_of, scored
 from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job, make_job
@@ -53,8 +46,7 @@ TWINS: Mapping[str, Expected] = {
 MOST_MOVED, MOST_VARIED, MOST_RISEN = 0.2, 0.5, 0.1
 """In spreads: from which mean change, or mean size of a change, on a score that should stay is
 warned of; and from which rise on one that should not rise."""
-LEAST = 6
-"""Documents."""
+LEAST = 6  # documents
 HOLDS, UNSCORED, TOO_FEW, CONSTANT = "holds", "unscored", "too few documents", "no spread"
 NOT_LOWER, RISES, MOVES, VARIES = "not lower", "rises", "moves", "varies"
 WARNED = (NOT_LOWER, RISES, MOVES, VARIES, CONSTANT)

@@ -81,7 +81,6 @@ def as_markdown(result: ProbeResult[Any]) -> str:
 
 
 def as_html(result: ProbeResult[Any]) -> str:
-    """A page with a section in the look of a report's."""
     from evaljudge.report.study import study_page
 
     section = Section("Results", [], result.tables, result.notes)

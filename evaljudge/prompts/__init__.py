@@ -34,11 +34,9 @@ __all__ = ["Examples", "Given", "Layout", "Pack", "Task", "load_task"]
 Layout = Literal["paper", "shared"]
 
 HERE = Path(__file__).parent
-COMMON = "common"
-"""The pack that serves every task, which its nouns fit to it."""
+COMMON = "common"  # the pack that serves every task, which its nouns fit to it
 BUILT_IN = ("summary", "dialogue", "story")
-NANO = "nano"
-"""The pack that the bundled judge was trained with; it serves every task."""
+NANO = "nano"  # the pack that the bundled judge was trained with; it serves every task
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
 
@@ -60,10 +58,8 @@ class Task:
     nouns: Mapping[str, str] = field(default_factory=lambda: dict(NOUNS))
     roles: Mapping[str, str] = field(default_factory=dict)
     """Who votes on every document, and what each of them looks for."""
-    about: str = ""
-    """What is judged, in a sentence, for people."""
-    examples: Examples | None = None
-    """Rated texts that one judge is shown."""
+    about: str = ""  # what is judged, in a sentence, for people
+    examples: Examples | None = None  # rated texts that one judge is shown
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {

@@ -27,8 +27,7 @@ from evaljudge.settings import Settings
 FOLDS = 2
 SHOW = "examples.show"
 SLOTS = "example_sources", "example_targets", "example_ratings"
-Example = tuple[str, str, float]
-"""A document's source, the text, and its mean rating."""
+Example = tuple[str, str, float]  # a document's source, the text, and its mean rating
 
 
 class Examples(Settings):

@@ -37,12 +37,10 @@ _NAME = re.compile(r"\s*/\s*(\w+)|\s*(\w+)(?=\s*/?\s*$|\s.*=)", re.DOTALL)
 _UNSEEN = ("Cc", "Cf", "Me", "Mn")
 """Categories of characters that a reader of `</target>` may not see in it."""
 
-Given = str | Sequence[str] | None
-"""A text or several, to be placed in a template."""
+Given = str | Sequence[str] | None  # a text or several, to be placed in a template
 Marked = str | tuple[str, ...]
 """What stands for a given text, or for each of several, while a template is rendered."""
-Place = tuple[Path, str]
-"""A folder of templates, and what their names begin with."""
+Place = tuple[Path, str]  # a folder of templates, and what their names begin with
 Family = tuple[tuple[str, str], ...]
 """A template, first, and those that it inherits or includes: the name and the text of each."""
 

@@ -63,8 +63,7 @@ OF_A_PATH = "The judge is a class named by its path: `evaljudge prompts CONFIG` 
 @dataclass(frozen=True, slots=True)
 class RecordedAsk:
     stage: Stage
-    how: str
-    """How the reply is read, in a sentence."""
+    how: str  # how the reply is read, in a sentence
     prompt: Prompt
     reply: str = ""
     """The reply that is given to the model, where only its probability is asked for."""

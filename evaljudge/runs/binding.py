@@ -26,10 +26,8 @@ from evaljudge.text import counted
 
 MOST_TOKENS, MOST_CASES = 1_000_000, 256
 """Of a shard: a large card computes so many tokens in half a minute, a small one in minutes."""
-LEAST_SHARDS = 64
-"""Small corpora are cut into smaller shards, so that every worker gets some."""
-SAMPLED = 64
-"""Of so many documents that of middling length says what a byte costs."""
+LEAST_SHARDS = 64  # small corpora are cut into smaller shards, so that every worker gets some
+SAMPLED = 64  # of so many documents that of middling length says what a byte costs
 Listing = dict[str, Any]
 
 

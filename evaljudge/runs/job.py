@@ -40,8 +40,7 @@ from evaljudge.storage import BATCH, Output, Panel, Stage
 R = TypeVar("R")
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
 UNTAUGHT = "model nano was taught the prompts of `prompts: nano` alone: set them"
-MIDDLE = 3.0
-"""The middle of the scale of ratings, on which `Judge.undecided` is given."""
+MIDDLE = 3.0  # the middle of the scale of ratings, on which `Judge.undecided` is given
 _RANGE = re.compile(r"(?<![\w.])([−-]?\d[\d.]*)(?: \([^)]*\))? to ([−-]?\d+(?:\.\d+)?)\b")
 """As meanings say it: from −15 (worse than all) to 15."""
 
@@ -325,7 +324,6 @@ class Pass:
 
     @property
     def is_asked_in_doubt(self) -> bool:
-        """Whether the second judge of a cascade judges with it."""
         cascade = self.job.config.cascade
         named = cascade and any(judge.name == cascade.then for judge in self.judging)
         return bool(named and "judge" in self.stages)

@@ -260,8 +260,6 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ClaimedJob:
-    """A job whose folder this process has claimed."""
-
     job: Job
     watcher: Watcher
     claim: Claim
@@ -389,11 +387,7 @@ class ClaimedJob:
             self.watcher.done()
 
     def report(
-        self,
-        output: Output,
-        *,
-        begun: bool = False,
-        damaged: Faulty = MappingProxyType({}),
+        self, output: Output, *, begun: bool = False, damaged: Faulty = MappingProxyType({})
     ) -> Outcome:
         """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
         job = self.job

@@ -20,16 +20,13 @@ from evaljudge.text import LONG, one_line
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, Task
 
-FIRST_LINE = 10.0
-"""Seconds after which a log says how far the run is, before it does so each minute."""
-BAR = 5
-"""Columns, so that the words beside it fit on a terminal of a hundred."""
+BAR = 5  # columns, so that the words beside it fit on a terminal of a hundred
 
 
 class Log(Watcher):
     """A line when the asking starts and ends, and one each minute; the first is early."""
 
-    def __init__(self, stream: TextIO, every: float = A_MINUTE, first: float = FIRST_LINE) -> None:
+    def __init__(self, stream: TextIO, every: float = A_MINUTE, first: float = 10.0) -> None:
         self._stream, self._every, self._first = stream, every, first
         self._tally: ProgressTally | None = None
         self._now: object = "beginning"

@@ -41,8 +41,7 @@ SETTING = "references"
 LEVELS = {rating: named(rating) for rating in ratings(9)}
 """Every level that a scale of any number of levels can have, with its name."""
 DIGITS = 16
-Paths = Mapping[str, str]
-"""Each judge's file, of those that have one."""
+Paths = Mapping[str, str]  # each judge's file, of those that have one
 
 
 def _something(text: str) -> str:

@@ -18,13 +18,11 @@ from evaljudge.storage import GONE, Fault, Output, Shard, inspect
 from evaljudge.text import counted
 
 R = TypeVar("R")
-Faulty = Mapping[Shard, Sequence[Fault]]
-"""What is damaged of shards that a report leaves out."""
+Faulty = Mapping[Shard, Sequence[Fault]]  # what is damaged of shards that a report leaves out
 MOST_REPAIRS = 3
 """More often than that, what is written does not come back as it was: the storage is broken."""
 NAMED = 3
-UNEXPECTED = ("commits/", "briefs/")
-"""What may be in the way of a file that is to be written."""
+UNEXPECTED = ("commits/", "briefs/")  # what may be in the way of a file that is to be written
 
 
 def until_whole(job: Job, work: Callable[[], R], warn: Callable[[str], None]) -> R:

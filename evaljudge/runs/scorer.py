@@ -50,8 +50,7 @@ _MISPLACED = {
 _ONE_AT_A_TIME = RLock()
 """The lock of all calls of this process: vLLM's engines share a part of it, so that one that is
 loaded or freed while another answers would break it."""
-A_MOMENT = 3.0
-"""Seconds that a call may take before it shows its progress."""
+A_MOMENT = 3.0  # seconds that a call may take before it shows its progress
 
 
 def score(

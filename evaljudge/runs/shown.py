@@ -22,8 +22,7 @@ from evaljudge.runs.asked import RunPrompts
 from evaljudge.sections import Section
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
 
-Text = tuple[str, str]
-"""A text's document and system."""
+Text = tuple[str, str]  # a text's document and system
 
 
 def shown_in(

@@ -16,8 +16,7 @@ from evaljudge.runs.reporting import accounts_of
 from evaljudge.storage import SPENT, Claim, Output
 
 NAMES = "asks", "tokens", "cost"
-EVERY = 5.0
-"""Seconds between notes."""
+EVERY = 5.0  # seconds between notes
 
 
 class Spending:

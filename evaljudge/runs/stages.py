@@ -29,8 +29,7 @@ from evaljudge.runs.asked import probes_of
 from evaljudge.runs.job import Job, Pass, required
 from evaljudge.storage import Output, Panel, Shard, Stage, ahead, index_on_disk
 
-Lacking = dict[Shard, list[str]]
-"""The metrics that each shard lacks."""
+Lacking = dict[Shard, list[str]]  # the metrics that each shard lacks
 
 
 def do_pass(

@@ -25,8 +25,7 @@ LOADING = "loading the model"
 A_MINUTE, AN_HOUR = 60.0, 3600.0
 WINDOW, BETWEEN_MARKS = 600.0, 5.0
 """Seconds over which rates are taken; and after which what was done so far is noted for them."""
-FEWEST_CASES = 5
-"""Cases of a stage that must be done before its remaining time is estimated."""
+FEWEST_CASES = 5  # cases of a stage that must be done before its remaining time is estimated
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
 
 
@@ -61,16 +60,14 @@ class Watcher:
 class _Mark:
     at: float
     done: Mapping[Stage, int]
-    seconds: Mapping[Stage, float]
-    """Seconds spent in each stage, without model loading."""
+    seconds: Mapping[Stage, float]  # seconds spent in each stage, without model loading
 
 
 class _Stage(NamedTuple):
     name: Stage
     done: int
     of: int
-    each: float
-    """Seconds per case; 0 where too few are done to say."""
+    each: float  # seconds per case; 0 where too few are done to say
 
 
 class ProgressTally:

@@ -62,7 +62,6 @@ def correlation(value: float | None) -> str:
 def bracketed(
     value: float | None, low: float | None, high: float | None, sampled: bool = False
 ) -> str:
-    """A value with its interval, where it has one."""
     if value is None or low is None or high is None:
         return correlation(value)
     mark = SAMPLED if sampled else ""

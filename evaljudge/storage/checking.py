@@ -33,10 +33,8 @@ class Fault:
     name: str
     error: Damaged | DiskError
     shard: Shard | None = None
-    stage: Stage | None = None
-    """The stage of the shard that has to be done again."""
-    marker: str = ""
-    """The stage's marker; empty where the fault belongs to no stage."""
+    stage: Stage | None = None  # the stage of the shard that has to be done again
+    marker: str = ""  # the stage's marker; empty where the fault belongs to no stage
 
 
 @dataclass

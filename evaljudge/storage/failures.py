@@ -36,8 +36,7 @@ REMEDIES: Mapping[int, str] = {
     errno.EPERM: "give yourself the permission",
 }
 """Errors that are the disk's, whatever was done."""
-IRREGULAR = errno.ENXIO
-"""The system's own number where a socket is opened as a file."""
+IRREGULAR = errno.ENXIO  # the system's own number where a socket is opened as a file
 DAMAGE, NOT_PERMITTED = (errno.EIO, errno.ELOOP, IRREGULAR), (errno.EACCES, errno.EPERM)
 """Errors of one file: it can be moved aside, or nobody has given the permission to read it."""
 IN_THE_WAY = "move away the file that lies in this path instead of a folder"
@@ -175,11 +174,9 @@ def answer_within(uri: str) -> float:
 
 
 class _Known:
-    hosts: ClassVar = set[str]()
-    """Buckets that have answered, by the beginning of their URIs."""
+    hosts: ClassVar = set[str]()  # buckets that have answered, by the beginning of their URIs
     are_all_known: ClassVar = False
-    said: ClassVar = -BETWEEN
-    """When the last line was written."""
+    said: ClassVar = -BETWEEN  # when the last line was written
 
 
 def expect_answers() -> None:

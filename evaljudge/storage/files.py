@@ -37,8 +37,7 @@ from evaljudge.storage.tables import R
 
 RUN, SHARDS, SPENT = "run.json", "shards.json", "spent.json"
 COMMON = "briefs/common/"
-LAYOUT = 3
-"""What run.json says of how the run's files are made; a run of another is refused."""
+LAYOUT = 3  # what run.json says of how the run's files are made; a run of another is refused
 BUNDLED, LOOSE = "z", "s"
 """A run's id begins with the first; in the names of its briefs that are no part of a bundle, with
 the second."""
@@ -47,17 +46,14 @@ OTHER_TIME = "is not the file that shards.json lists (ratings have changed betwe
 BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
 """A shard's number, its run, and the panel of that run, if it is not the first."""
 _OF_SHARD = re.compile(r"(commits|verdicts|checks|measures|briefs)/(.+)/((\d{5,}).+)")
-_BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
-_BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
-_KEPT = ("cases/", "scores/")
-"""Whose files are read several times by one report."""
+_KEPT = ("cases/", "scores/")  # whose files are read several times by one report
 REMEDIES: Mapping[str, str] = {
     RUN: _NONE,
     SHARDS: _NONE,
     "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was "
     "cut from it: without candidates that `--extend` has added to its documents since",
-    "commits": _BY_RUN,
+    "commits": "`evaljudge run CONFIG` sets it aside and does its shard again",
     "partial": "the documents that were saved there are asked about again",
     "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
     COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer "
@@ -66,7 +62,7 @@ REMEDIES: Mapping[str, str] = {
     "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     "cascade.json": "put it back from a copy: else no report says what was passed on",
     "why": "remove it, and `evaljudge why` has it written again",
-    **dict.fromkeys(("scores", "report", "selected"), _BY_REPORT),
+    **dict.fromkeys(("scores", "report", "selected"), "`evaljudge report CONFIG` makes it anew"),
 }
 """What can be done about a damaged file of each folder."""
 
@@ -76,8 +72,7 @@ class Panel:
     """The judges of one model, by the ends of the names of what is written for them; both are empty
     for the model that a configuration names for all judges."""
 
-    prepare: str = ""
-    """The end of the names of briefs and their markers: their writer's."""
+    prepare: str = ""  # the end of the names of briefs and their markers: their writer's
     judge: str = ""
 
 

@@ -172,7 +172,6 @@ class Output(RunFiles):
         return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]
 
     def folders(self, stage: Stage) -> list[str]:
-        """Where the stage's markers are."""
         return list(dict.fromkeys(marked_in(panel, stage) for panel in self.panels()))
 
     def committed(self, stage: Stage) -> set[int]:

@@ -28,13 +28,7 @@ from evaljudge.storage.failures import (
 )
 from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
 from evaljudge.storage.seals import json_text
-from evaljudge.storage.streams import (
-    PatientFile,
-    alone,
-    is_part,
-    whole_file,
-    whole_upload,
-)
+from evaljudge.storage.streams import PatientFile, alone, is_part, whole_file, whole_upload
 from evaljudge.text import is_encodable, shown, without_secrets
 
 R = TypeVar("R")

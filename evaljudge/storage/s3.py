@@ -22,8 +22,7 @@ from evaljudge.storage.streams import PIECE
 SCHEME = "s3://"
 CONNECT_TIMEOUT, UPLOAD_TRIES = 5, 3
 MISSING, TAKEN, EMPTY = {404}, {409, 412}, {416}
-NOT_BUILT = {405, 501}
-"""Answers of a server that lacks what S3 has."""
+NOT_BUILT = {405, 501}  # answers of a server that lacks what S3 has
 
 
 def open_s3(uri: str, tries: int = 1) -> tuple[fs.FileSystem, str]:

@@ -31,12 +31,10 @@ from evaljudge.errors import first_words
 SEAL, PARTS = "sha256", "shards"
 NO_PARTS: Mapping[str, Any] = MappingProxyType({})
 ZEROS = "0" * 64
-NOTED = 16
-"""Digits of a seal that are noted elsewhere."""
+NOTED = 16  # digits of a seal that are noted elsewhere
 _IN_JSON = f'"{SEAL}": "'.encode()
 _IN_PARQUET = SEAL.encode() + b"\x18\x40"  # Thrift: a text of 64 bytes follows
-WITH_DICTIONARY = ["signature"]
-"""The only column that repeats long texts."""
+WITH_DICTIONARY = ["signature"]  # the only column that repeats long texts
 
 
 class Unsound(Exception):
@@ -142,10 +140,8 @@ def _digest(content: bytes, at: int, name: str) -> bytes:
     return made.hexdigest().encode()
 
 
-END = 1 << 16
-"""Bytes at the end of a bundle that hold its receipt, or nearly always do."""
-_END_RECORD = 22
-"""Bytes of a zip's last record, of a zip without a comment."""
+END = 1 << 16  # bytes at the end of a bundle that hold its receipt, or nearly always do
+_END_RECORD = 22  # bytes of a zip's last record, of a zip without a comment
 _BROKEN = (
     *(BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, LookupError, OSError),
     *(struct.error, zlib.error),

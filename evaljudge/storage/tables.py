@@ -13,8 +13,7 @@ from pydantic_core import from_json
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 
 R = TypeVar("R", Case, Brief, Verdict, Score)
-AS_JSON = ("content", "evidence")
-"""Columns that hold a mapping as JSON."""
+AS_JSON = ("content", "evidence")  # columns that hold a mapping as JSON
 BUT_TOKENS: list[str] = [name for name in Verdict.__match_args__ if name != "tokens"]
 """A verdict's columns without the last, which says what it cost."""
 _encoded = json.JSONEncoder(ensure_ascii=False).encode

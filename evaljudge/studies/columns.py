@@ -29,17 +29,13 @@ POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 class Columns:
     def __init__(self) -> None:
         self.methods: Trials = {}
-        self.readings: Trials = {}
-        """Other aggregations of what a method's judge had asked."""
-        self._packs: dict[str, Trials] = {}
-        """Each method's trials with each pack of prompts."""
+        self.readings: Trials = {}  # other aggregations of what a method's judge had asked
+        self._packs: dict[str, Trials] = {}  # each method's trials with each pack of prompts
         self._texts: list[Text] = []
         """Those that people rated, or all where none is; all columns are in their order."""
         self._ratings: dict[str, Floats] = {}
-        self._scores: dict[str, dict[str, Floats]] = {}
-        """The scores of each column by axis."""
-        self._costs: dict[str, Counter[str]] = {}
-        """What judging cost, by method."""
+        self._scores: dict[str, dict[str, Floats]] = {}  # the scores of each column by axis
+        self._costs: dict[str, Counter[str]] = {}  # what judging cost, by method
 
     def add(
         self,

@@ -41,8 +41,7 @@ SYLLABLES = _WORDS["first_syllables"], _WORDS["second_syllables"]
 VERBS, NUMBERS = _WORDS["verbs"], _WORDS["numbers"]
 OBJECTS, PLACES = _WORDS["objects"], _WORDS["places"]
 TITLES = {"Mr": "he", "Ms": "she"}
-FICTIONS = ("Erewhon", "Utopia", "Arcadia", "Camelot")
-"""Places that no report mentions."""
+FICTIONS = ("Erewhon", "Utopia", "Arcadia", "Camelot")  # places that no report mentions
 ORDER = ("First", "Then", "Next", "Finally")
 """The word that a text's first, second, third and fourth sentence begins with."""
 FILLERS = ("um", "er", "hmm", "well", "uh")

@@ -33,10 +33,8 @@ class TopTokens(NamedTuple):
 
 @dataclass(frozen=True)
 class Known:
-    held: Mapping[str, float]
-    """What each option holds for certain."""
-    left_out: float
-    """What any of the options may hold besides."""
+    held: Mapping[str, float]  # what each option holds for certain
+    left_out: float  # what any of the options may hold besides
     goes_on: bool = False
     """The most probable token only begins an answer: more of the reply would tell."""
 

@@ -29,13 +29,10 @@ from evaljudge.text import one_line, without_secrets
 R = TypeVar("R")
 Json = dict[str, Any]
 FIRST_AT_ONCE = 32
-POOLS = 32
-"""Of connections: httpx looks through all of one for each request."""
-TRIES = 4
-"""How often one request may fail while another is answered."""
+POOLS = 32  # of connections: httpx looks through all of one for each request
+TRIES = 4  # how often one request may fail while another is answered
 LONGEST_PAUSE = 10.0
-LARGEST = 8 << 20
-"""The most bytes of a reply."""
+LARGEST = 8 << 20  # the most bytes of a reply
 WORDS = 240
 
 
@@ -52,8 +49,7 @@ class _Trouble(NamedTuple):
 
     words: str
     is_busy: bool = False
-    after: float = 0.0
-    """The seconds that the server wants to be left alone."""
+    after: float = 0.0  # the seconds that the server wants to be left alone
 
 
 class Pace:

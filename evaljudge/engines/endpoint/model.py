@@ -39,11 +39,9 @@ from evaljudge.model.asks import (
 )
 
 R = TypeVar("R")
-Asked = Rendered | str
-"""A prompt as the server takes it: with token ids, or as text."""
+Asked = Rendered | str  # a prompt as the server takes it: with token ids, or as text
 FIRST_TOKENS = 8
-MOST_TOKENS = 24
-"""The most of a reply that is read to tell options apart."""
+MOST_TOKENS = 24  # the most of a reply that is read to tell options apart
 ALIKE = 0.01
 
 
@@ -225,10 +223,7 @@ class EndpointModel(Prepared[CompiledOptions | None]):
         return [replies[place] for place in range(len(prompts))]
 
     def _rendered(
-        self,
-        prompts: Sequence[tuple[Prompt, str | None]],
-        room: int,
-        template: Template | None,
+        self, prompts: Sequence[tuple[Prompt, str | None]], room: int, template: Template | None
     ) -> list[Asked | Failed]:
         served, made = self._served, list[Asked | Failed]()
         texts = served.texts

@@ -37,20 +37,16 @@ PROBE = "Answer with one word: is water wet, Yes or No?"
 @dataclass(frozen=True)
 class Served:
     name: str
-    model: str
-    """As the server names it in its replies."""
+    model: str  # as the server names it in its replies
     way: str = ""
-    template: Template | None = None
-    """Where prompts go as token ids."""
+    template: Template | None = None  # where prompts go as token ids
     texts: ServedTexts | None = None
     chat: Mapping[str, Any] | None = field(default_factory=dict)
     reply: str = ""
-    is_chat: bool = True
-    """Prompts go as messages; else as text or ids to be completed."""
+    is_chat: bool = True  # prompts go as messages; else as text or ids to be completed
     limit: str = "max_tokens"
     top: int = 0
-    is_fixed: bool = False
-    """It refuses a temperature of the asker's."""
+    is_fixed: bool = False  # it refuses a temperature of the asker's
     context: int | None = None
     thinker: Thinker | None = None
 

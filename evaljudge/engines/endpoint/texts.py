@@ -15,8 +15,7 @@ from evaljudge.engines.source import THINKING
 from evaljudge.engines.template import COMPLETION_TAIL, ChatTemplate, Template
 from evaljudge.engines.tokens import REMEMBERED_PARTS, WORD, Ids, Texts
 
-OURS, THEIRS = "Zqours", "Zqtheirs"
-"""Stand-ins that any tokenizer gives back."""
+OURS, THEIRS = "Zqours", "Zqtheirs"  # stand-ins that any tokenizer gives back
 LIKE_SPECIAL = re.compile(r"(?P<lead>[<[]\W*)([^<>\n]{1,60}>|[A-Za-z_]{2,40}\])")
 SPECIAL_WORDS = (
     "s|pad|unk|bos|eos|cls|sep|mask|think|(start|end)_of_\\w+|begin_of_\\w+|(tool|function)_\\w+"

@@ -35,10 +35,8 @@ from evaljudge.execution.attempts import MOST_LOADS
 from evaljudge.execution.budget import NOTHING, Amounts, Budget
 from evaljudge.execution.protocol import Event, Watch, tell_receipt
 
-EVERY = 1.0
-"""Seconds between two looks at the board."""
-PIECE = 1000
-"""The board gets so many orders at once, when fewer wait there."""
+EVERY = 1.0  # seconds between two looks at the board
+PIECE = 1000  # the board gets so many orders at once, when fewer wait there
 MOST_CALLS = 100_000
 """Workers without an order wait in their calls of the board, as do those whose work may be lost."""
 Given = tuple[int, list[str], str]
@@ -62,8 +60,7 @@ class _Order:
     """Some of it may be committed by a worker that could not tell; then it is not copied."""
     doers: dict[str, _Doing] = field(default_factory=dict)
     """By worker; the first is not a copy."""
-    writer: str = ""
-    """The one that may commit."""
+    writer: str = ""  # the one that may commit
     has_killed: bool = False
 
     @property
@@ -106,10 +103,8 @@ class Board:
         """The worker that each actor is now, and each worker's node."""
         self._up, self._draining = frozenset[str](), frozenset[str]()
         self._leaving, self._dead = set[str](), set[str]()
-        self._idle = set[str]()
-        """Workers that wait for an order and have none."""
-        self._changes = dict[str, asyncio.Event]()
-        """What workers wait for."""
+        self._idle = set[str]()  # workers that wait for an order and have none
+        self._changes = dict[str, asyncio.Event]()  # what workers wait for
         self._beginnings = defaultdict[str, list[str]](list)
         self._notes = dict[str, dict[str, Any]]()
         self._events = dict[tuple[Any, ...], Any]()
@@ -379,8 +374,7 @@ class BoardReader:
         self.board, self._orders, self._watch = board, iter(orders), watch
         self.budget = budget
         self._name = ""
-        self._left = dict[int, Given]()
-        """The orders that were handed over and are not done."""
+        self._left = dict[int, Given]()  # the orders that were handed over and are not done
         self._has_all, self._lock, self.over = False, RLock(), Flag()
         self._error: BaseException | None = None
 

@@ -20,8 +20,7 @@ from evaljudge.errors import UserError
 
 CONFIG = "--autoscaling-config="
 LOGS = "--logs-dir="
-NODE_GROUP = "ray.io/node-group"
-"""The label of nodes that an autoscaler knows."""
+NODE_GROUP = "ray.io/node-group"  # the label of nodes that an autoscaler knows
 ACCELERATOR = "accelerator_type:"
 HEAD = "node:__internal_head__"
 CPUS_PER_GPU = 8
@@ -29,8 +28,7 @@ CPUS_PER_GPU = 8
 several GPUs a process for each."""
 LABEL = "label:"
 GIB = 1 << 30
-ROUNDING = 1e-6
-"""Ray counts in ten thousandths: ten tenths of a GPU are one."""
+ROUNDING = 1e-6  # Ray counts in ten thousandths: ten tenths of a GPU are one
 Resources = Mapping[str, float]
 """What a node has in all, by Ray's names: `CPU`, `GPU`, `accelerator_type:L4`; and its labels, each
 as one of `label:ray.io/market-type=spot`."""
@@ -65,8 +63,7 @@ class Placement:
     cpus: float
     accelerator_type: str | None = None
     selectors: Sequence[Mapping[str, str]] = ()
-    memory: float | None = None
-    """In GiB."""
+    memory: float | None = None  # in GiB
 
     @property
     def ray_options(self) -> dict[str, Any]:
@@ -241,7 +238,6 @@ def ray_cluster() -> Cluster:
 
 
 def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
-    """What an autoscaler may start of each kind, and in all."""
     most = float(config.get("max_workers", inf))
     groups = [
         NodeGroup(

@@ -80,8 +80,7 @@ class Counters:
             self._counters[name].inc(amount, tags=labels)
 
 
-DEAD_ENGINE, LEFT = 70, 128 + signal.SIGTERM
-"""Exit codes of workers, which Ray replaces then."""
+DEAD_ENGINE, LEFT = 70, 128 + signal.SIGTERM  # exit codes of workers, which Ray replaces then
 Ending = tuple[UserError | GivenUp | None, bool]
 
 

@@ -35,8 +35,7 @@ from evaljudge.records import Axis, Brief, Document, Score, Verdict
 from evaljudge.settings import Settings
 
 QUESTIONS, WRITE = "questions", "checklist.write"
-LONGEST = 200
-"""The letters of a question."""
+LONGEST = 200  # the letters of a question
 FOLDS, SEED, RIDGE = 5, 0, 1.0
 TOO_FEW = Failed("too few rated documents to fit the questions' weights")
 UNFITTED = Failed("its weights are fitted once the whole run is scored")

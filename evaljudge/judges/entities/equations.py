@@ -138,7 +138,6 @@ def mean_worth(
 
 
 def share(verdicts: Sequence[object] | Failed, *among: object) -> Value:
-    """The share that has one of these verdicts."""
     return mean_worth(verdicts, dict.fromkeys(among, 1.0))
 
 

@@ -119,13 +119,11 @@ def _has_issue(votes: Mapping[str, Any]) -> Answer | None:
 class Question(NamedTuple):
     """What was asked about one entity or sentence, and the answer; people can answer it too."""
 
-    number: str
-    """`1` of the text's entities, `R1` of the rubric, `S1` of the sentences."""
+    number: str  # `1` of the text's entities, `R1` of the rubric, `S1` of the sentences
     aspect: Aspect
     entity: str
     heading: str | None
-    words: str | None
-    """The words at its place in the text; None for the rubric."""
+    words: str | None  # the words at its place in the text; None for the rubric
     ruling: RuledEntity
 
 

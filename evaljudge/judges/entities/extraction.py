@@ -50,13 +50,11 @@ TEMPLATES = {
     "entities.stated": ("entity", "reference"),
 }
 """The slots that each template needs."""
-LONGEST = 200
-"""Characters of an entity, and of the words that support it."""
+LONGEST = 200  # characters of an entity, and of the words that support it
 WORDS_EACH = 4
 """Words of a text for each entity it may have, so that the length of a reply is bounded."""
 FEWEST = 4
-PAPERS_SHARE = 5 / 11
-"""The default share of the references: five of SummEval's eleven."""
+PAPERS_SHARE = 5 / 11  # the default share of the references: five of SummEval's eleven
 COVERED = Options(("Yes", "No"))
 STATED = Options(("Yes", "No", "Partially"))
 
@@ -75,8 +73,7 @@ class Entity:
 @dataclass(frozen=True, slots=True)
 class Extracted:
     entities: tuple[Entity, ...] | Failed
-    dropped: tuple[str, ...] = ()
-    """What no sentence of the text supports."""
+    dropped: tuple[str, ...] = ()  # what no sentence of the text supports
     bill: Bill = field(default_factory=Bill)
 
 

@@ -28,11 +28,8 @@ from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""
-Answered = tuple[At, Answer | None]
-"""A verdict that people may have a label for."""
+Answered = tuple[At, Answer | None]  # a verdict that people may have a label for
 Row = dict[str, Any]
-
-
 Labels = Mapping[At, Sequence[Answer | None]]
 """Each entity's labels in the order of the file; None where a row is not filled in."""
 

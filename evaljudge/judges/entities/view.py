@@ -52,20 +52,16 @@ ABOUT = (
     "number alone: an entity of the text. In the text, brackets after the words of an entity hold "
     "its number and whether it is correct. `--json` prints every answer whole."
 )
-MOST_NAMED = 8
-"""Entities in one piece's label; it counts the others."""
+MOST_NAMED = 8  # entities in one piece's label; it counts the others
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     text: str
-    worst: str = ""
-    """Its worst verdict; empty outside of all entities."""
+    worst: str = ""  # its worst verdict; empty outside of all entities
     label: str = ""
-    issue: bool = False
-    """Whether it is part of a sentence that has an issue of writing."""
-    issues: str = ""
-    """The kinds of issues, on the piece where such a sentence ends."""
+    issue: bool = False  # whether it is part of a sentence that has an issue of writing
+    issues: str = ""  # the kinds of issues, on the piece where such a sentence ends
 
 
 class Answers(NamedTuple):
@@ -80,8 +76,7 @@ class Answers(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ShownText:
     pieces: Sequence[Piece]
-    whole: str
-    """The sentence that nothing of the rubric is missing; empty where something is."""
+    whole: str  # the sentence that nothing of the rubric is missing; empty where something is
     lists: Mapping[str, Sequence[tuple[str, str]]]
     """What is missing or wrong, each with a remark, under the title of its list."""
     answers: Sequence[Answers]

@@ -41,10 +41,8 @@ CHOICES = {
 }
 MATERIAL = ("source", "truth", "target", "heading", "definition")
 """The slots of the templates, of which every question fills some."""
-LONGEST_REASON = 600
-"""Characters."""
-Material = Mapping[str, str | None]
-"""Texts for a question, by slot."""
+LONGEST_REASON = 600  # characters
+Material = Mapping[str, str | None]  # texts for a question, by slot
 
 
 @dataclass

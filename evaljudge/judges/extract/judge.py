@@ -41,8 +41,7 @@ TOO_SMALL = Failed("the budget holds no sentence of the source")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 REMEMBERED = 256
 """Extracts, since each candidate's is needed on every axis; of more, it is made again."""
-SOURCES = 8
-"""Sources that are kept cut, since all candidates of a document need the same one."""
+SOURCES = 8  # sources that are kept cut, since all candidates of a document need the same one
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,7 @@ class Extract:
     text: str
     chosen: Sequence[int] = ()
     """The numbers of its sentences, from 1; empty where it is the whole source."""
-    of: int = 0
-    """How many sentences they are chosen from."""
+    of: int = 0  # how many sentences they are chosen from
 
 
 @lru_cache(REMEMBERED)
@@ -69,7 +67,6 @@ def extracted(source: str, text: str, by: By, budget: int) -> Extract | Failed:
 
 @lru_cache(SOURCES)
 def _cut(source: str, by: By) -> tuple[list[str], list[int], list[list[Grams]]]:
-    """The source's sentences, and the tokens and the n-grams of each."""
     texts = [sentence.text for sentence in sentences(source)]
     each = [grams(words(text, stemmer=True), SIZES[by]) for text in texts]
     return texts, [tokens_in(text) for text in texts], each
@@ -80,7 +77,6 @@ def tokens_in(text: str) -> int:
 
 
 def grams(words: Sequence[str], sizes: Sequence[int]) -> list[Grams]:
-    """The n-grams of a text, for each of these n."""
     return [Counter(zip(*(words[start:] for start in range(n)), strict=False)) for n in sizes]
 
 

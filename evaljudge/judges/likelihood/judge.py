@@ -24,8 +24,7 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 from evaljudge.settings import Settings, read_settings
 
-LEAST_KEPT = 8
-"""How many of a text's least probable tokens are kept, for people to look at."""
+LEAST_KEPT = 8  # how many of a text's least probable tokens are kept, for people to look at
 NO_PROBABILITY = "the model gives a token of the text no probability"
 
 

@@ -35,13 +35,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from evaljudge.errors import UserError
-from evaljudge.judges.pairs.equations import (
-    Pair,
-    bradley_terry,
-    log_odds,
-    preference,
-    ranks,
-)
+from evaljudge.judges.pairs.equations import Pair, bradley_terry, log_odds, preference, ranks
 from evaljudge.judges.pairs.sorting import LogOdds, Search
 from evaljudge.judges.shared.asking import (
     ANY_WORDS,

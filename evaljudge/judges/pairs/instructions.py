@@ -30,8 +30,7 @@ from evaljudge.records import Axis, Brief, Document, Score, Verdict
 
 PARAPHRASE = "pairs.paraphrase"
 WRITING = Writing(max_tokens=512, temperature=1.0)
-OURS = 0
-"""The number of the template's own instruction."""
+OURS = 0  # the number of the template's own instruction
 DIGITS = 9
 """Digits compared, so that a machine that adds up in another order keeps the same instruction."""
 

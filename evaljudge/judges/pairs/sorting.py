@@ -80,8 +80,7 @@ class _Way:
 
     before: tuple[int, ...] = ()
     """How many of the right list stand before each text taken from the left list."""
-    right: int = 0
-    """How many texts of the right list are taken."""
+    right: int = 0  # how many texts of the right list are taken
     steps: tuple[float, ...] = ()
     """The log-preferences of the comparisons on this way, for the texts that it took."""
 

@@ -26,8 +26,7 @@ from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Document
 
 KIND = "roles"
-READERS, REFERENCE = "readers", "reference"
-"""The briefs' parts."""
+READERS, REFERENCE = "readers", "reference"  # the briefs' parts
 TEMPLATES = ("roles.coarse", "roles.fine")
 LINE = r"[0-9]{1,2}\. ([^:\n]+): ([^\n]+)"
 LONGEST_TYPE, LONGEST_DESCRIPTION = 80, 300
@@ -173,6 +172,5 @@ class Opponent:
 
 
 def needed(level: float) -> set[float]:
-    """This level, and those that it is written from."""
     sources = () if level in (LOWEST, HIGHEST) else neighbours(level)
     return {level}.union(*map(needed, sources))

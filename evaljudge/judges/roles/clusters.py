@@ -25,13 +25,10 @@ from numpy.typing import NDArray
 from evaljudge.judges.roles.briefs import Role
 from evaljudge.model.asks import Vector
 
-ALIKE = 0.999
-"""Roles with at least this cosine count as one."""
-DIGITS = 9
-"""Decimals of the distances that are compared."""
+ALIKE = 0.999  # roles with at least this cosine count as one
+DIGITS = 9  # decimals of the distances that are compared
 Floats = NDArray[np.float64]
-Clusters = list[list[int]]
-"""The points of each cluster, the nearest to the centre first."""
+Clusters = list[list[int]]  # the points of each cluster, the nearest to the centre first
 
 
 def survivors(

@@ -30,8 +30,7 @@ from evaljudge.text import harmless
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
 ORDERS: tuple[Order, ...] = ("fixed", "swapped")
-NO_READERS = "readers could not be had: "
-"""The beginning of the note that says why."""
+NO_READERS = "readers could not be had: "  # the beginning of the note that says why
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ class DroppedRole:
 class Polled:
     roles: Sequence[RolePlayer]
     reference: str
-    reference_from: str
-    """Empty where there is none."""
+    reference_from: str  # empty where there is none
     plain: Mapping[Order, float | Failed]
     """p(candidate) by one question without roles, where that was asked."""
     dropped: Sequence[DroppedRole]
@@ -76,7 +74,6 @@ class Polled:
 
     @property
     def nobody(self) -> str:
-        """Why nobody votes, where nobody does."""
         return ": ".join(["nobody votes", *self.notes[:1]])
 
     @property
@@ -106,7 +103,6 @@ class Polled:
         return [(role.type, role.reason) for role in self.dropped]
 
     def ballots(self, role: RolePlayer) -> list["Ballot"]:
-        """What the role said in each order."""
         return [_ballot(role, order) for order in self.orders]
 
 

@@ -34,7 +34,6 @@ MOST_REASONS = 5
 REASONS = ("failed", "without_readers", "dropped", "notes")
 """The fields of a row that count reasons."""
 ROLES = "What the role-players say"
-NEGATIVE = "negative"
 NOTES: Mapping[str, str] = yaml_beside(__file__, "notes.yaml")
 
 
@@ -218,7 +217,7 @@ def _absolute(row: Agreement | None) -> str:
     if row is None or row.value is None:
         return NONE
     size = bracketed(abs(row.value), *folded(row.low, row.high), row.sampled)
-    return f"{size} {NEGATIVE}" if round(row.value, 3) < 0 else size
+    return f"{size} negative" if round(row.value, 3) < 0 else size
 
 
 def folded(low: float | None, high: float | None) -> tuple[float | None, float | None]:

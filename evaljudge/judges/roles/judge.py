@@ -40,7 +40,6 @@ from evaljudge.settings import Settings, read_settings
 from evaljudge.text import IS_THE_REFERENCE, is_selfsame
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
-Count = Annotated[int, Field(ge=1)]
 
 
 class RolesSettings(Settings):
@@ -58,7 +57,7 @@ class RolesSettings(Settings):
     level: Annotated[float, Field(ge=1, le=5)] = 3.0
     axis: str | None = None
     """The synthetic reference's; by default the task's first one."""
-    max_tokens: Count = 1024
+    max_tokens: Annotated[int, Field(ge=1)] = 1024
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

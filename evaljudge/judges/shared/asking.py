@@ -13,8 +13,7 @@ from evaljudge.records import Axis, Brief, Candidate, Document, Score, Verdict
 Text = str | Failed
 ANY_WORDS = {"axis": "axis", "description": "what it is"}
 """Words of an axis, to try templates with."""
-MOST_SHOWN = 60
-"""Characters of a reply that a reason quotes."""
+MOST_SHOWN = 60  # characters of a reply that a reason quotes
 
 
 def reason_unscorable(document: Document, candidate: Candidate) -> str:

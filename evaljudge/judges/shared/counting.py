@@ -25,8 +25,7 @@ from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.sections import BarRow, Table
 from evaljudge.sections.figures import NONE, cell, count, percent
 
-OTHERS = "other reasons"
-"""Counts every reason beyond the first MOST_KINDS."""
+OTHERS = "other reasons"  # counts every reason beyond the first MOST_KINDS
 MOST_KINDS = 200
 LONGEST_KIND = 300
 Sums = dict[Any, Any]

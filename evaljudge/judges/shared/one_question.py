@@ -63,8 +63,6 @@ TAKEN = {*TEXTS, *WORDS, "axis", "description"}
 _REFERENCE = re.compile(r"\{[{%][^}]*\breference\b")
 UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
             "model cannot tell where the text begins and ends")  # fmt: skip
-
-
 _AXIS = re.compile(r"axis|description|include|extends")
 AXISLESS = ("its question has no {{ axis }}, so it is the same on every axis: set "
             "`each_axis = False` to ask it once")  # fmt: skip

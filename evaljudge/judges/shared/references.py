@@ -24,8 +24,7 @@ from evaljudge.records import Axis, Brief, Document
 
 EXTREME, BETWEEN = "synthetic.extreme", "synthetic.between"
 EXTREMES = {LOWEST: "worst", HIGHEST: "best"}
-MOST_TOKENS = 512
-"""The limit of a reference, where the settings give no other."""
+MOST_TOKENS = 512  # the limit of a reference, where the settings give no other
 
 
 class References:

@@ -19,8 +19,7 @@ from evaljudge.records import Axis, Brief, Document
 from evaljudge.settings import Settings
 
 STEPS = "steps"
-MOST_TOKENS = 512
-"""The limit of an axis' steps, where the settings give no other."""
+MOST_TOKENS = 512  # the limit of an axis' steps, where the settings give no other
 _WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
 """Up to the last end of a sentence or a line."""
 Reply = TypeVar("Reply", Written, Chosen)

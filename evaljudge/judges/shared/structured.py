@@ -63,7 +63,6 @@ class Bill:
 async def ask(
     prompt: Prompt, schema: Schema, how: Writing, model: Model, bill: Bill
 ) -> Any | Failed:
-    """The value that was replied under this schema."""
     (reply,) = await model.write([prompt], replace(how, schema=json.dumps(schema)))
     bill.tokens += cost([reply])
     if isinstance(reply, Failed):

@@ -16,8 +16,7 @@ from typing import Any
 from evaljudge.judges.synthetic.equations import MIDDLE
 from evaljudge.judges.synthetic.evidence import Answers, answers_of
 
-WHOLE = 1.0
-"""Levels between references that differ for any judge that can use them."""
+WHOLE = 1.0  # levels between references that differ for any judge that can use them
 
 
 def bounds(rating: float, asked: Mapping[float, Answers]) -> tuple[float, float]:

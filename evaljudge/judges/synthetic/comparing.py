@@ -30,10 +30,8 @@ from evaljudge.model.counting import cost
 from evaljudge.prompts import Given, Task
 from evaljudge.records import ANY_SYSTEM, Axis, Candidate, Case, Document, Verdict
 
-Replies = Sequence[Chosen | Failed]
-"""The replies to the form's questions about one pair."""
-References = Mapping[float, str]
-"""An axis' references by rating."""
+Replies = Sequence[Chosen | Failed]  # the replies to the form's questions about one pair
+References = Mapping[float, str]  # an axis' references by rating
 
 
 @dataclass

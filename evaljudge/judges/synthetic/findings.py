@@ -19,7 +19,6 @@ from evaljudge.sections import BarRow, Bars, Section
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
 from evaljudge.settings import yaml_beside
 
-VALIDITY = "What could mislead"
 NOTES = yaml_beside(__file__, "notes.yaml")
 COLUMNS_EXPLAINED = Path(__file__).with_name("validity.md").read_text("utf-8").split("\n\n")
 
@@ -83,7 +82,7 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
         ),
     ]  # fmt: skip
     notes = [" ".join(note.split()) for note in COLUMNS_EXPLAINED]
-    return Section(VALIDITY, [], tables, notes, [p for p in _pictures(rows) if p.rows])
+    return Section("What could mislead", [], tables, notes, [p for p in _pictures(rows) if p.rows])
 
 
 def _agreement(value: float | None, documents: int) -> str:

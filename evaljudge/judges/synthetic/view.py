@@ -45,8 +45,7 @@ class Rung:
     level: str
     answer: str
     p: Answers
-    reference: str
-    """Empty where it is not known."""
+    reference: str  # empty where it is not known
     adds: str
 
     @property
@@ -60,10 +59,8 @@ class Ladder:
 
     rungs: Sequence[Rung]
     place: str
-    falls: float
-    """Down the ladder: 0 is the best reference's middle, 1 the worst's."""
-    score: str
-    """How the judge's score is made of the comparisons, in a sentence."""
+    falls: float  # down the ladder: 0 is the best reference's middle, 1 the worst's
+    score: str  # how the judge's score is made of the comparisons, in a sentence
     notes: Sequence[str]
 
     @property
