@@ -238,8 +238,18 @@ def _details(place: str) -> Details:
     return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
 
 
+def _own(evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    reply, logprobs = evidence.get("reply"), evidence.get("logprobs")
+    each = list(logprobs.values()) if isinstance(logprobs, Mapping) else [None]
+    return {
+        "reply": reply if isinstance(reply, str) else None,
+        "logprobs": logprobs if all(isinstance(p, int | float) for p in each) else None,
+        DETAIL: json.dumps(evidence),
+    }
+
+
 OWN = Details(
-    lambda kept: [{**evidence, DETAIL: json.dumps(evidence)} for evidence in kept],
+    lambda kept: [_own(evidence) for evidence in kept],
     {"reply": pa.string(), "logprobs": pa.map_(pa.string(), pa.float64()), DETAIL: pa.string()},
 )
 """Of a judge without a plugin: what a question of one's own has, and all as JSON text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaljudge.commands.options import CheckOptions, Shown
 from evaljudge.errors import Damaged
 from evaljudge.settings import as_path
-from evaljudge.storage import Inspected, Output, holder, inspect
+from evaljudge.storage import Inspected, Output, Stage, holder, inspect, judge_kinds
 
 DAMAGED = 2  # the exit code where a file is damaged or gone
 
@@ -58,7 +58,8 @@ def checked(wanted: CheckOptions) -> Checked:
         output = Output(out, moved or run.get("briefs"), run["id"])
         if wanted.quick:
             found = Inspected(shards=len(output.shards()))
-            found.done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
+            stages: list[Stage] = ["prepare", "judge"] if judge_kinds(run) else ["measure"]
+            found.done = {stage: len(output.committed(stage)) for stage in stages}
             return Checked(out, at_work, found, [])
         found = inspect(output, with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it

@@ -22,8 +22,8 @@ from uuid import UUID
 
 import evaljudge
 from evaljudge.commands.options import ExportOptions, ImportOptions
-from evaljudge.corpora.readers import csv_records
-from evaljudge.corpora.rows import refuse_other_forms
+from evaljudge.corpora.readers import csv_records, read_jsonl
+from evaljudge.corpora.rows import accepted, refuse_other_forms
 from evaljudge.corpora.sheets import csv_of, spreadsheet
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.errors import UserError, unknown
@@ -144,13 +144,17 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
     with open_to_read(file) as stored:
         refuse_other_forms(file, content := stored.read())
     if file.lower().endswith(".jsonl"):
-        objects = [line for line in content.removeprefix(BOM_UTF8).splitlines() if line.strip()]
-        for line, row in zip(objects, rows, strict=True):
-            stream.write(json.dumps(json.loads(line) | row, ensure_ascii=False).encode() + b"\n")
+        lines = content.removeprefix(BOM_UTF8).split(b"\n")
+        objects = [line.strip() for line in lines if line and not line.isspace()]
+        each = zip(objects, read_jsonl(lines, file.rpartition("/")[2]), rows, strict=True)
+        for line, read, row in each:
+            between = b", " if accepted(read).fields else b""
+            more = json.dumps(row, ensure_ascii=False).encode()[1:]
+            stream.write(line.removesuffix(b"}") + between + more + b"\n")
         yield len(rows)
         return
-    lines = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
-    separator, records = csv_records(lines, file.rpartition("/")[2])
+    table = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
+    separator, records = csv_records(table, file.rpartition("/")[2])
     heads, written = next(records)[1], list[list[Any]]()
     for (place, cells), row in zip(records, rows, strict=True):
         if isinstance(cells, str):

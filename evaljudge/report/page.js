@@ -838,7 +838,10 @@ async function beginTexts() {
   foldFilters();
   narrow.addEventListener("change", foldFilters);
   $("clear").addEventListener("click", clearFilters);
-  $("matrix").addEventListener("toggle", () => { drawMatrix(); keepAddress(); });
+  $("matrix").addEventListener("toggle", () => {
+    drawMatrix();
+    if (isAt("texts") || !location.hash) keepAddress();
+  });
   beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;

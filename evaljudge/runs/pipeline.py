@@ -194,6 +194,8 @@ def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
 
 def limited(config: Config, limit: int) -> Config:
     """The configuration for the first documents that have a text; its briefs are its own, too."""
+    if limit < 1:
+        raise UserError(f"limit: should be 1 or more, not {limit}")
     with open_corpus(corpus_of(config), config.bad_rows) as corpus:
         refuse_empty(corpus, config.corpus_name, "judge")
         cases = list(islice((case for case in corpus if case.candidates), limit))

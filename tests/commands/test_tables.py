@@ -49,6 +49,15 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
         assert [cells[5] for cells in read[1:]] == ["", "4.0", "4.0", "3.0", "3.0", "2.0", ""]
         said = command(capsys, "export", made.out, "csv", "--to", "a.csv", "--beside", own, code=2)
         assert "a.csv: should end in .tsv" in said[1]
+    if form == "jsonl":
+        first, *others = Path(own).read_bytes().splitlines(keepends=True)
+        odd = first.replace(b"{", b'{"n": 12345678901234567890.123, "odd": "\\ud800", ', 1)
+        Path(own).write_bytes(odd + b"\n" + b"".join(others))
+        beside = ["export", made.out, "csv", "--to", str(tmp_path / "to.jsonl"), "--beside", own]
+        command(capsys, *beside)
+        written = (tmp_path / "to.jsonl").read_bytes().splitlines()
+        assert written[0] == odd.strip()[:-1] + b', "words": null, "unscored": null}'
+        assert [json.loads(line)["words"] for line in written[1:-1]] == [4, 4, 3, 3, 2]
     nested = [{"doc_id": 0, "source": "s 0", "candidates": rows[:2]}]
     with pytest.raises(UserError, match="row 1 of beside has several texts: give each text a row"):
         made.texts(beside=nested)

@@ -45,7 +45,7 @@ from evaljudge.plugins import added_code
 from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
-from evaljudge.text import NOT_A_NUMBER
+from evaljudge.text import IS_THE_REFERENCE, NOT_A_NUMBER, is_selfsame
 
 Reply = TypeVar("Reply", bound=Written | Chosen | Weighed | ModelRating)
 Texts = Mapping[str, Given]
@@ -301,6 +301,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     ) -> Asked:
         if self._compares and not document.references:
             return [({}, Failed("no reference"))]
+        if self._compares and is_selfsame(candidate.text or "", document.references[0]):
+            return [({}, Failed(IS_THE_REFERENCE))]
         return super()._asked(document, axis, candidate, briefs)
 
     def _questions(self, axis: Axis, briefs: Sequence[Brief]) -> Sequence[Texts] | Failed:

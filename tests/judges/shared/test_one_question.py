@@ -315,5 +315,8 @@ def test_a_question_may_show_the_first_reference() -> None:
     verdicts = asyncio.run(judge.verdicts(replace(CASE, document=given), [], model)).verdicts
     assert [score.value for score in judge.scores(verdicts)] == [3, 3, None] * 2
     assert all("Another" not in text and "river" in text for text in heard)
+    itself = replace(given, references=(CASE.candidates[0].text or "",))
+    same = asyncio.run(judge.verdicts(replace(CASE, document=itself), [], model)).verdicts
+    assert same[0].reason == "is the reference"
     lacking = judged(judge, model)
     assert {verdict.reason for verdict in lacking} == {"no reference"}
