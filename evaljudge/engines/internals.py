@@ -9,6 +9,7 @@ Python's error about it is said as the reason why the model cannot be loaded.
 """
 
 import ast
+import gc
 import hashlib
 import os
 import shlex
@@ -20,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from sys import maxsize
 from typing import Any
+from weakref import WeakSet
 
 from evaljudge.engines.tokens import LastPrompt
 from evaljudge.errors import UserError, with_extra
@@ -83,8 +85,39 @@ def cached_block(engine: Any) -> int:
     return int(cache.cache_hit_alignment_tokens or cache.prefix_match_unit or cache.block_size)
 
 
+_open = WeakSet[Any]()
+"""The engines of this process."""
+
+
+def opened(arguments: Any, **given: Any) -> Any:
+    """vLLM's engine in this process, to be ended by `shut_down`."""
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    engine = LLMEngine.from_engine_args(arguments, **given)
+    _open.add(engine)
+    return engine
+
+
 def shut_down(engine: Any) -> None:
-    engine.engine_core.shutdown()
+    """An engine that ends would take along the groups of processes that the others use, too."""
+    from vllm.v1.engine import core
+
+    _open.discard(engine)
+    clean_up = core.cleanup_dist_env_and_memory
+    if _open:
+        core.cleanup_dist_env_and_memory = _free_memory
+    try:
+        engine.engine_core.shutdown()
+    finally:
+        core.cleanup_dist_env_and_memory = clean_up
+
+
+def _free_memory() -> None:
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def name_blocks(engine: Any) -> None:

@@ -15,6 +15,7 @@ from evaljudge.engines.internals import (
     context_of,
     installed_build,
     known_context,
+    opened,
 )
 from evaljudge.engines.source import PICKLE, REMOTE_CODE, ModelSource
 from evaljudge.engines.tokens import Tokeniser
@@ -42,14 +43,13 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     set_environment()
     from vllm import EngineArgs
     from vllm.usage.usage_lib import UsageContext
-    from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
     tokeniser = load_tokeniser(source)  # first: it says at once what is wrong with it
     try:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
-        engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
+        engine = opened(arguments, usage_context=UsageContext.LLM_CLASS)
         load_adapter(engine, source)
     except UserError:
         raise

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
+from evaljudge.engines.internals import CPU_BUILD, installed_build, opened, shut_down
 from evaljudge.engines.source import VLLM
 from evaljudge.errors import UserError, first_words, needing
 from evaljudge.model.asks import Failed, ModelRating, Options, Prompt, Rating, Vector
@@ -95,7 +95,6 @@ class Encoders:
         set_environment()
         from vllm import EngineArgs
         from vllm.pooling_params import PoolingParams
-        from vllm.v1.engine.llm_engine import LLMEngine
 
         # not `vllm.LLM`, which reads four times as many tokens in a step and needs memory for them
         arguments = EngineArgs(
@@ -107,7 +106,7 @@ class Encoders:
             disable_log_stats=True,
             distributed_executor_backend="uni",
         )
-        engine = LLMEngine.from_engine_args(arguments)
+        engine = opened(arguments)
         self._ends.callback(shut_down, engine)
 
         def encode(texts: list[str]) -> list[list[float]]:
