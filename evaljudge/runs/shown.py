@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
+from evaljudge.agreement.rated import Text
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.errors import Damaged, UserError
 from evaljudge.judges import plugin
@@ -21,8 +22,6 @@ from evaljudge.report.page import Evidence, PageText
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.sections import Section
 from evaljudge.storage import PIECE, Output, Panel, Shard, judge_kinds, panels_of
-
-Text = tuple[str, str]  # a text's document and system
 
 
 def shown_in(

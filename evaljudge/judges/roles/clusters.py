@@ -20,14 +20,13 @@ runs on one thread until nothing moves. Near-duplicates count as one role from t
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evaljudge.agreement.pairs import Floats
 from evaljudge.judges.roles.briefs import Role
 from evaljudge.model.asks import Vector
 
 ALIKE = 0.999  # roles with at least this cosine count as one
 DIGITS = 9  # decimals of the distances that are compared
-Floats = NDArray[np.float64]
 Clusters = list[list[int]]  # the points of each cluster, the nearest to the centre first
 
 
