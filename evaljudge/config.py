@@ -23,6 +23,7 @@ from evaljudge.engines.source import EXACTNESS, NO_PRICE, THINKING, ModelSource,
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError, absent, config_folder, unknown
 from evaljudge.judges import kind_of, plugin, plugins
+from evaljudge.judges.plugin import import_edited_anew
 from evaljudge.metrics import metrics_spec
 from evaljudge.model.counting import LOW_MASS
 from evaljudge.settings import (
@@ -571,6 +572,7 @@ def load_config(
     file = "" if isinstance(given, Mapping) else as_path(given, "config")
     spec = {**(given if isinstance(given, Mapping) else _read_file(file)), **settings}
     refuse_unplain(changes, "changes")
+    import_edited_anew()
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _memory_as_files(spec)

@@ -27,6 +27,7 @@ from pydantic_core import ErrorDetails
 from evaljudge.errors import UserError, plain_words, refused, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secrets
 
+TEMPORARY = "evaljudge-score-"
 M = TypeVar("M", bound="Settings")
 AnyPath = str | PathLike[str]
 DEEPEST, MOST_VALUES = 30, 10_000
@@ -124,6 +125,11 @@ def as_path(value: AnyPath, argument: str) -> str:
         kind = type(value).__name__
         raise UserError(f"{argument}: give a path as a text, not a value of type {kind}")
     return fspath(value)
+
+
+def is_temporary(out: str) -> bool:
+    """Whether a run's folder goes with its outcome in Python."""
+    return Path(out).parent.name.startswith(TEMPORARY)
 
 
 def as_plain(value: Any) -> Any:

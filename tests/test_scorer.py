@@ -168,6 +168,13 @@ def test_a_scorer_that_is_dropped_frees_its_engine():
     assert engines.closed == 3
 
 
+def test_people_rate_no_texts_whose_key_would_be_gone(tmp_path):
+    outcome = evaljudge.score(texts(1), **USUAL, engines=Engines())
+    with pytest.raises(UserError, match="run: this outcome's folder is temporary"):
+        evaljudge.label(outcome, tmp_path / "sheet.csv")
+    assert "label" not in repr(outcome)
+
+
 def test_a_scorer_says_what_it_is():
     scorer = evaljudge.Scorer(**USUAL, metrics="words", engines=Engines())
     assert repr(scorer) == "Scorer(synthetic, words with scripted; not loaded)"

@@ -197,7 +197,16 @@ def _blocks(differences: RunDifferences) -> Iterator[Block]:
     if len(same) == len(parts):
         yield "nothing changed"
     elif differences.corpus.texts:
-        yield f"\nunchanged: {', '.join(same)}" if same else ""
+        compared = {
+            "coverage": any(all(change.expected) for change in differences.coverage),
+            "scores": differences.means,
+            "agreement": differences.agreement,
+            "selections": differences.selections,
+        }
+        apart = [name for name in same if not compared.get(name, True)]
+        yield f"\nunchanged: {', '.join(n for n in same if n not in apart) or 'nothing'}"
+        if apart:
+            yield f"not compared, as the runs have none in common: {', '.join(apart)}"
     else:
         yield f"\nnot compared, as no text is in both runs: {', '.join(OF_TEXTS)}"
 

@@ -57,7 +57,7 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError(f"--judge: goes with {' or '.join(judged)}, so leave it out")
     if wanted.briefs and wanted.what != "references":
         raise UserError("--briefs: only references are read from briefs, so leave it out")
-    beside = f"{wanted.beside or ''}".lower()
+    beside = "" if wanted.beside is None else f"{wanted.beside}".lower()
     if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv", ".jsonl"))):
         others = "goes with csv, of .csv, .tsv or .jsonl; Python: `texts(beside=TABLE)`"
         raise UserError(f"--beside: {others}")

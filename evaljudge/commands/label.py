@@ -24,7 +24,7 @@ from evaljudge.corpora.rows import LABEL, NOTE, RATER
 from evaljudge.corpora.sheets import JSON, JSONL, ending_of, sheet
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Candidate, Document
-from evaljudge.settings import as_path
+from evaljudge.settings import as_path, is_temporary
 from evaljudge.storage import Output, claimed, to_write
 from evaljudge.text import counted, listed
 
@@ -79,6 +79,11 @@ class WrittenSheet(Shown):
 
 def label_texts(wanted: LabelOptions) -> WrittenSheet:
     out, to = as_path(wanted.run, "run"), as_path(wanted.to, "to")
+    if is_temporary(out):
+        raise UserError(
+            "run: this outcome's folder is temporary, and the key of who wrote what would go with "
+            "it: give `out=` where the texts are scored"
+        )
     ending, (place, name) = _checked(wanted, to), to_write(to)
     if place.kind(name) != "NotFound":
         raise UserError(f"{to}: {THERE}")

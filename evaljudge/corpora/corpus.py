@@ -23,7 +23,7 @@ from evaljudge.corpora.grouping import SEVERAL_ROWS, Grouped, Grouping, rated_te
 from evaljudge.corpora.rows import (
     RATER,
     BadRow,
-    Known,
+    Earlier,
     RefusedError,
     Row,
     Rows,
@@ -203,7 +203,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
     grouping = Grouping(index, {})
     theirs = NamedRows(rows if own else iter(()), columns.advice, grouping.numbered)
     bad, named, absent, lacking, unread = 0, list[str](), 0, list(NEEDED), theirs.unread
-    known = Known({}, {})
+    known = Earlier({}, {})
     for row in theirs if own else rows:
         problem = row.problem if isinstance(row, BadRow) else ""
         if isinstance(row, Row):

@@ -238,7 +238,7 @@ class Ratings(NamedTuple):
     absent: int  # ratings that are null, NaN or infinite; an empty list counts as one
 
 
-class Known(NamedTuple):
+class Earlier(NamedTuple):
     """What earlier rows said of each axis."""
 
     raters: dict[str, dict[Any, None]]
@@ -247,11 +247,11 @@ class Known(NamedTuple):
     """`/5`, `%`, or empty for plain numbers."""
 
 
-def ratings_of(value: Any, known: Known | None = None) -> Ratings:
+def ratings_of(value: Any, known: Earlier | None = None) -> Ratings:
     if not isinstance(value, Mapping | None):
         raise ValueError(f'must be an object, not {kind(value)}: {{"AXIS": 4}} or {{"AXIS": [4]}}')
     mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
-    known = known or Known({}, {})
+    known = known or Earlier({}, {})
     for name, rating in (value or {}).items():
         if isinstance(rating, list | Mapping) and rating:
             each = rating if isinstance(rating, Mapping) else dict(enumerate(rating))
@@ -355,7 +355,7 @@ class CaseRow(BaseModel):
     """Its ratings are those of one rater, whom it names."""
 
 
-def case_row(fields: Mapping[str, Any], known: Known | None = None) -> CaseRow:
+def case_row(fields: Mapping[str, Any], known: Earlier | None = None) -> CaseRow:
     """The case of a nested row, or of a flat one, which is itself the only candidate."""
     is_flat = fields.get("candidates") is None
     try:

@@ -148,12 +148,31 @@ def _class_at(place: str) -> tuple[Any, str]:
     """The class, and the digest of its module's source as it was imported."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
         raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
-    loaded = _judge_at(place)
-    try:
-        source = inspect.getsource(sys.modules[place.partition(":")[0]])
-    except (OSError, TypeError):
-        raise UserError(f"{place}: the source of its module cannot be read") from None
+    loaded, module = _judge_at(place), place.partition(":")[0]
+    _sources[module] = source = _source_of(module)
+    if source is None:
+        remedy = "; write it to a file, as `%%writefile my_judges.py` does in a notebook"
+        raise UserError(f"{place}: the source of its module cannot be read{remedy}")
     return loaded, hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+_sources = dict[str, str | None]()
+"""The modules of classes of one's own, as they were imported."""
+
+
+def _source_of(module: str) -> str | None:
+    try:
+        return inspect.getsource(sys.modules[module])
+    except (OSError, TypeError, KeyError):
+        return None
+
+
+def import_edited_anew() -> None:
+    """For a notebook, in which a judge's file is edited between two calls."""
+    for module, source in _sources.items():
+        if module != "__main__" and _source_of(module) != source:
+            sys.modules.pop(module, None)
+            _class_at.cache_clear()
 
 
 def _judge_at(place: str, *needed: str) -> Any:

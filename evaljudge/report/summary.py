@@ -35,6 +35,7 @@ from evaljudge.sections.figures import (
     notes_on,
     percent,
 )
+from evaljudge.settings import is_temporary
 from evaljudge.text import LONG, columns, counted, fitted, one_line
 
 MOST_LINES = 30
@@ -252,7 +253,7 @@ def _answers(findings: Findings, out: str) -> Iterator[_Part]:
     over = one_line(over_axes(findings), LONG)
     yield _Part(["", head, *[over] * bool(over)], rows, _and_more("axes"))
     hint = f"`{program()} label {shlex.quote(out)} --to sheet.csv` draws texts for people to rate."
-    last = [] if findings.rated else [hint]
+    last = [] if findings.rated or is_temporary(out) else [hint]
     if any(answer.is_trusted is not None for answer in shown):
         last = [MEANING]
     yield _Part(last)

@@ -35,7 +35,7 @@ from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run_job
 from evaljudge.runs.progress import Log
 from evaljudge.runs.watching import Watcher
-from evaljudge.settings import AnyPath, as_path
+from evaljudge.settings import TEMPORARY, AnyPath, as_path
 from evaljudge.text import shown
 
 Names = str | Sequence[str] | Mapping[str, Any]
@@ -188,7 +188,7 @@ def _is_there(path: str) -> bool:
 def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome:
     if out is not None:
         return work(as_path(out, "out"))
-    folder = tempfile.mkdtemp(prefix="evaljudge-score-")
+    folder = tempfile.mkdtemp(prefix=TEMPORARY)
     try:
         outcome = work(f"{folder}/run")
     except BaseException:

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, TypeVar, cast, overload
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections import Cell, Table
-from evaljudge.text import one_line
+from evaljudge.text import columns, fitted, one_line
 
 NONE = "–"
 SAMPLED = "†"
@@ -145,6 +145,7 @@ def short(number: float) -> str:
 
 
 R = TypeVar("R")
+NO_ROWS = "There are no rows: nothing of this kind was found."
 MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 
@@ -181,16 +182,29 @@ class Rows(list[R]):
 
         return pd.DataFrame(list(_each_part(self)))
 
+    def __repr__(self) -> str:
+        heads, rows, more = self._cells()
+        lines = [[one_line(cell) for cell in line] for line in (heads, *rows)]
+        widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
+        said = "\n".join("  ".join(map(fitted, line, widths)).rstrip() for line in lines)
+        return "\n".join(filter(None, [said, more])) if self else NO_ROWS
+
+    __str__ = __repr__
+
     def _repr_html_(self) -> str:
-        if not self:
-            return "<p>There are no rows: nothing of this kind was found.</p>"
+        heads, rows, more = self._cells()
+        said = f"<p>{more or NO_ROWS}</p>" if more or not self else ""
+        return (html_table(heads, rows) if self else "") + said
+
+    def _cells(self) -> tuple[list[str], list[list[str]], str]:
+        """The heads, the rows that are shown, and how many more there are."""
         all_rows = list(_each_part(self))
         rows = all_rows[:MOST_SHOWN]
         simple = [[n for n, v in row.items() if v is None or isinstance(v, SIMPLE)] for row in rows]
         heads = list(dict.fromkeys(chain(*simple)))
-        table = html_table(heads, ([_cell(row.get(name)) for name in heads] for row in rows))
         more = len(all_rows) - len(rows)
-        return f"{table}<p>and {more:,} more rows</p>" if more else table
+        cells = [[_cell(row.get(name)) for name in heads] for row in rows]
+        return heads, cells, f"and {more:,} more rows" if more else ""
 
 
 class InLines:

@@ -173,6 +173,10 @@ def test_the_same_run_and_runs_of_nothing_in_common(bench):
     assert json.loads(found.json)["not_compared"] == ["scores", "agreement", "selections"]
     with pytest.raises(UserError, match=r"geval\.fluency: fewer than 6 documents have scores in"):
         bench.diff("a", "strange", "geval.fluency")
+    bench.run("direct", judges={"direct": {"steps": False}}, metrics={}, select=[])
+    *_, same, apart = bench.diff("a", "direct").text.splitlines()
+    assert same.startswith("unchanged: corpus") and "scores" not in same
+    assert apart == "not compared, as the runs have none in common: coverage, scores, agreement"
     bench.run("five", corpus=rows()[:5])  # of these the table shows no p
     with pytest.raises(UserError, match=r"geval\.fluency: fewer than 6 documents have scores in"):
         bench.diff("a", "five", "geval.fluency")

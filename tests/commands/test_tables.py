@@ -41,6 +41,9 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
     assert table["words"].to_pylist() == [None, 4, 4, 3, 3, 2, None]
     if form == "frame":
         assert pd.concat([own, table.to_pandas()], axis=1)["words"][1:6].tolist() == [4, 4, 3, 3, 2]
+    if form == "frame":
+        with pytest.raises(UserError, match="beside: goes with csv, of .csv, .tsv or .jsonl"):
+            evaljudge.export(made, "csv", tmp_path / "to.csv", beside=own)
     if form == "tsv":
         to = str(tmp_path / "beside.tsv")
         command(capsys, "export", made.out, "csv", "--to", to, "--beside", own)

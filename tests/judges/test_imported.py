@@ -98,11 +98,11 @@ def test_of_a_class_that_only_reads_the_digest_changes_no_question(write, name, 
     assert (other.reading == first.reading) == bool(more)
 
 
-def test_after_an_edit_of_what_reads_stored_replies_are_read_anew(write, config):
+def test_after_an_edit_of_what_reads_stored_replies_are_read_anew(write, config, tmp_path):
     write(WHOLE)
     config["judges"] = {"mine": config["judges"]["mine"]}
     before = evaljudge.run(config, engines=ScriptedEngines()).scores().to_pandas()
-    write(WHOLE.replace('p["Yes"]', 'p["No"]'))
+    (tmp_path / "my_own_judges.py").write_text(WHOLE.replace('p["Yes"]', 'p["No"]'))
     after = evaljudge.make_report(config, engines=ScriptedEngines()).scores().to_pandas()
     assert (before["value"] + after["value"]).to_list() == pytest.approx([1.0] * len(before))
     assert set(before["signature"]) != set(after["signature"])

@@ -108,6 +108,7 @@ def test_an_opened_run_is_what_the_run_gave(done):
     columns = ["scorer", "axis", "system", "mean"]
     assert list(ranked.to_pandas()[columns].itertuples(index=False, name=None)) == named
     assert "<th>mean</th><th>low</th>" in ranked._repr_html_()
+    assert repr(ranked).splitlines()[0].split()[-5:] == ["mean", "low", "high", "n", "letters"]
 
 
 @pytest.mark.service
