@@ -23,8 +23,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SLOWEST := --durations=20 --durations-min=1
 
-.PHONY: demo pictures check test test-cuda-path test-all test-some-long lint format lock sbom clean
+.PHONY: help demo pictures check test test-cuda-path test-all test-some-long lint format lock sbom clean
 .DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^#   *\(make\|(UP\)/\1/p' Makefile
 
 demo: $(READY)
 	@$(BIN)/evaljudge demo --out runs/demo

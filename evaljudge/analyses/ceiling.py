@@ -10,8 +10,9 @@ from evaljudge.sections.figures import estimate, notes_on, tabled
 
 PEOPLE = "How far people agree"
 CEILING = (
-    "One rater against the mean of the others, averaged over the raters: "
-    "no scorer can be expected far above it. Skipped: texts with a single rating."
+    "One rater against the mean of the others, averaged over the raters: how well a person does. A "
+    "scorer is compared with the mean of all raters, which is surer than one rater, so it may do "
+    "better. Skipped: texts with a single rating."
 )
 EACH = "Each rater beside the mean of the others: who agrees least with them comes first."
 

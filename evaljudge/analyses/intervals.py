@@ -9,7 +9,10 @@ from evaljudge.decisions.conformal import Covered
 from evaljudge.sections.figures import short, tabled
 
 TITLE = "Intervals of single texts"
-WIDE = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
+WIDE = (
+    "Few documents make intervals wide. With fewer than 19, each is the whole scale; with fewer "
+    "than 24, that of a rated document is, as it comes from the other folds alone."
+)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from evaljudge.agreement import LEVELS, Rival, Standing, against_best
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import COEFFICIENTS
+from evaljudge.analysis.calibration import SUFFIX
 from evaljudge.sections import Cell, Named, Table
 from evaljudge.sections.figures import SAMPLED, bounded, correlation, only, probability, tabled
 
@@ -19,6 +20,11 @@ WIDENED = "The interval of the best is widened for the choice among all scorers.
 LACKING = (
     "Not compared: untested, where too little was scored by both; "
     "undefined, where a scorer has no correlation."
+)
+TIES = (
+    "A score that ends in `.calibrated` orders texts as the score it is made of does, but for ties "
+    "where ratings tie. Correlations of ranks reward these, so it can stand above that score and "
+    "order texts no better."
 )
 SAMPLED_TEST = "Tested on a seeded sample of documents."
 
@@ -47,6 +53,8 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows = [_of_enough(row, few.get((row.axis, row.level), "")) for row in standings]
     lacking = any(_not_compared(row) for row in rows)
     notes = [LACKING] if lacking else []
+    if any(row.best.endswith(SUFFIX) for row in rows):
+        notes.append(TIES)
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")
     if in_short:

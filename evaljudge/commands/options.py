@@ -443,7 +443,11 @@ class ShowOptions(Declared):
     """
 
     run: Annotated[AnyPath, _RUN]
-    doc_id: str | None = option("The document's id, as in the corpus (`doc_id`).", None, "--doc")
+    doc_id: str | None = option(
+        "The document's id, as in the corpus (`doc_id`). Without it, the first texts are listed.",
+        None,
+        "--doc",
+    )
     system: str | None = option(
         "Show this system's text and its evidence. Without it, all systems stand with their scores."
     )

@@ -8,8 +8,11 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import Any
 
+from evaljudge.analysis.ratings import kept_ratings, names_of, with_ratings
+from evaljudge.analysis.run_tables import RunTables
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import Shown, ShowOptions
 from evaljudge.errors import UserError, unknown
@@ -20,12 +23,13 @@ from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, bounded, cell, tabled
+from evaljudge.sections.figures import NONE, bounded, cell, correlation, tabled
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, judge_kinds
 from evaljudge.text import counted, harmless, one_line
 
 FOLDED = 6  # lines of a source, a reference or a note that are shown; `--full` shows all
+MOST_TEXTS = 20  # in a list, where no document is named
 MOST_SCORERS = 2  # beside each other, without `--full`
 LABEL = 11  # the columns of the words that lines begin with
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
@@ -42,6 +46,7 @@ class ShownDocument(Shown):
     """The document's briefs by kind of judge; read only where a system is named."""
     critiques: Sequence[Critique]  # of the scores
     run: Mapping[str, Any]  # run.json
+    raters: Mapping[str, Sequence[str]]  # their names, by axis
 
     @property
     def text(self) -> str:
@@ -88,10 +93,7 @@ class ShownDocument(Shown):
         return "people" if self.run["config"]["rated_by"] == "people" else "rated"
 
     def _by_rater(self, axis: str, each: Sequence[float]) -> str:
-        """Each with the name of its column, where there is one for each rater."""
-        fields = self.run["config"]["corpus"]["columns"]
-        columns = sorted(f"{name} " for name, to in fields.items() if to == f"ratings.{axis}")
-        names = columns if len(columns) > 1 else [""] * len(each)
+        names = [f"{name} " for name in self.raters.get(axis, ())] or [""] * len(each)
         shown = (NONE if n != n else f"{n:g}" for n in each)
         return ", ".join(map("".join, zip(names, shown, strict=False)))
 
@@ -174,7 +176,54 @@ class ShownDocument(Shown):
         return f"{head}\n{_section(shown_section(show, judged), self._most_lines)}"
 
 
-def show_text(wanted: ShowOptions) -> ShownDocument:
+@dataclass(frozen=True, repr=False)
+class ShownTexts(Shown):
+    """The first texts of a run, where none is named."""
+
+    wanted: ShowOptions
+    rows: Sequence[Mapping[str, Any]]
+
+    @property
+    def text(self) -> str:
+        wanted, run = self.wanted, quote(as_path(self.wanted.run, "run"))
+        named = dict.fromkeys(name for row in self.rows for name in row)
+        keys = [name for name in named if name not in ("doc_id", "system", "text", "source")]
+        keys = [key for key in keys if wanted.full or key.count(".") < 2]  # a judge's first scorer
+        heads = ["document", "system", *keys, "text"]
+        rows = [
+            [row["doc_id"], row["system"], *(_figure(row.get(key)) for key in keys), row["text"]]
+            for row in self.rows[:MOST_TEXTS]
+        ]
+        cells = [[one_line(cell or "", longest=40) for cell in row] for row in rows]
+        sides = "ll" + "".join("l" if key == "unscored" else "r" for key in keys) + "l"
+        more = f"`evaljudge export {run} csv --to texts.csv` writes all texts"
+        lines = [
+            on_screen(Table("", heads, cells, sides, lead=2)) if rows else "No text has scores."
+        ]
+        lines += [f"These are the first; {more}."] * (len(self.rows) > MOST_TEXTS)
+        lines.append("With `--doc ID --system NAME`, one text is shown with the evidence.")
+        return "\n\n".join(lines) + "\n"
+
+    @property
+    def json(self) -> str:
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows)
+
+
+def _figure(value: str | float | None) -> str:
+    return value if isinstance(value, str) else correlation(value)
+
+
+def _first_texts(wanted: ShowOptions, output: Output, judges: Mapping[str, str]) -> ShownTexts:
+    rows = list[Mapping[str, Any]]()
+    for table in RunTables(output, judges).wide_scores(with_texts=True):
+        each = table.to_pylist()
+        rows += [row for row in each if wanted.system in (None, row["system"])]
+        if len(rows) > MOST_TEXTS:
+            break
+    return ShownTexts(wanted, rows[: MOST_TEXTS + 1])
+
+
+def show_text(wanted: ShowOptions) -> ShownDocument | ShownTexts:
     out = as_path(wanted.run, "run")
     moved = wanted.briefs and as_path(wanted.briefs, "briefs")
     run = Output(out).known_run()
@@ -183,7 +232,11 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
     refuse_unknown("--judge", "judge", [wanted.judge], judges)
     refuse_unknown("--axis", "axis", [wanted.axis], axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
-    shard, case = place_of(output, wanted.doc_id or "")
+    if not wanted.doc_id:
+        return _first_texts(wanted, output, judge_kinds(run))
+    shard, case = place_of(output, wanted.doc_id)
+    ratings = kept_ratings(output)
+    case, raters = with_ratings(case, ratings.texts), names_of(output, ratings)
     systems = [candidate.system for candidate in case.candidates]
     refuse_unknown("--system", "system", [wanted.system], systems)
 
@@ -203,7 +256,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         written = output.of_judge(name).own_briefs(kind, shard)
         briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     critiques = output.critiques(scores)
-    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques, run)
+    return ShownDocument(wanted, case, judges, scores, verdicts, briefs, critiques, run, raters)
 
 
 def shown_critique(head: str, why: Critique) -> str:
@@ -217,8 +270,6 @@ def place_of(output: Output, doc_id: str) -> tuple[Shard, Case]:
             (case,) = (case for case in output.cases(shard) if case.document.doc_id == doc_id)
             return shard, case
         ids += there
-    if not doc_id:
-        raise UserError(f"--doc: name a document of the run, such as {one_line(ids[0])}")
     raise UserError(f"--doc: {unknown('document', doc_id, ids)}")
 
 

@@ -41,7 +41,7 @@ from evaljudge.text import LONG, columns, counted, fitted, one_line
 MOST_LINES = 30
 MOST_REASONS, MOST_WARNINGS = 3, 6
 TITLE = "Systems, and how far to trust what the scorer says of them"
-MEANING = "Agreement: 0 is chance, 1 is the ratings' own order."
+MEANING = "Agreement: 0 is chance, 1 is the ratings' own order, with the same ties."
 MORE = "more       with --full, all tables are printed here"
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
 _OUTER_LINES = 9

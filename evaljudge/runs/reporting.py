@@ -138,8 +138,14 @@ def findings_of(
     tops = selection.tops_of(job.config.select, tables.columns)
     selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)
     lost = unmet_ratings(ratings.texts, people.texts)
-    first = [*notes, *lost, *without_scores(tables.coverage()), *tables.noticed.of_addressing]
-    of_judges = [*job.model_cautions, *accounts.warnings]
+    first = [
+        *job.model_cautions,
+        *notes,
+        *lost,
+        *without_scores(tables.coverage()),
+        *tables.noticed.of_addressing,
+    ]
+    of_judges = list(accounts.warnings)
     of_judges += [warning for f in by_judge for warning in f.warnings]
     of_judges += [c for c in job.cautions if c not in (*first, *of_ratings, *of_judges)]
     copies = list(tables.noticed.of_copies)

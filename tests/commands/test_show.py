@@ -100,11 +100,20 @@ def test_a_text_comes_with_the_evidence_of_every_judge(run, capsys):
     assert rated[:3] == ["people", "fluency", "3.500"]
     assert re.search(r"^fluency +3, 4$", text, re.MULTILINE)
     assert "coherence" not in text
-    columns = dict.fromkeys(("ben", "cara", "dan"), "ratings.fluency")
     found = show_text(ShowOptions(str(run), doc_id="d39", system="A"))
-    config = {"rated_by": "people", "corpus": {"columns": columns}}
-    named = replace(found, run={"config": config}).text
+    named = replace(found, raters={"fluency": ["ben", "cara", "dan"]}).text
     assert re.search(r"^fluency +ben 3, cara 4$", named, re.MULTILINE)
+
+
+def test_without_a_document_the_first_texts_are_listed(run, capsys):
+    text = shown(run, capsys=capsys)
+    heads, *rows = text.split("\n\n")[0].splitlines()
+    assert heads.split()[:3] == ["document", "system", "synthetic.fluency"]
+    assert "synthetic.ordinal" not in heads and len(rows) == 20
+    assert "csv --to texts.csv` writes all texts" in text
+    alone = shown(run, "--system", "A", "--full", capsys=capsys)
+    assert "synthetic.ordinal.fluency" in alone
+    assert {row.split()[1] for row in alone.split("\n\n")[0].splitlines()[1:]} == {"A"}
 
 
 def test_what_the_shown_numbers_are(run):
