@@ -43,18 +43,24 @@ def added_code(
     try:
         yield
     except Exception as error:
-        home = Path(getattr(sys.modules.get(module), "__file__", None) or "").parent
+        home = _home(module)
         passing += (UserError, GivenUp, EngineDead, *(() if of_disks else (OSError,)))
         if isinstance(error, passing) or home.is_relative_to(Path(__file__).parent):
             raise
-        away = (str(Path(__file__).parent), *get_paths().values(), "<")
-        frames = extract_tb(error.__traceback__)
-        own = [
-            f for f in frames if Path(f.filename).parent == home or not f.filename.startswith(away)
-        ]
-        place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
         cause = f"{type(error).__name__}: {first_line(error)}"
-        raise UserError(f"{what} fails{place}: {cause}") from error
+        raise UserError(f"{what} fails{own_place(error, module)}: {cause}") from error
+
+
+def own_place(error: Exception, module: str) -> str:
+    """` at brevity.py:25`, the last line of added code that the error passed."""
+    home, away = _home(module), (str(Path(__file__).parent), *get_paths().values(), "<")
+    frames = extract_tb(error.__traceback__)
+    own = [f for f in frames if Path(f.filename).parent == home or not f.filename.startswith(away)]
+    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+
+
+def _home(module: str) -> Path:
+    return Path(getattr(sys.modules.get(module), "__file__", None) or "").parent
 
 
 def folders(what: str = "judges") -> list[str]:

@@ -9,6 +9,7 @@ verdicts, and verdicts into scores:
     Score("d1", "A", "synthetic.level", "coherence", 3.9, …)
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add, attrgetter
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
 MILLION = 1_000_000
+NAMELESS = re.compile(r"text \d+")  # the systems of a corpus that names none
 ANY_AXIS = "*"  # the axis of a scorer that has no axes of its own
 ANY_SYSTEM = "*"  # stands for the system where a verdict is on a document's own references
 HUMAN = "human"  # the name under which people's ratings stand among the scorers

@@ -28,7 +28,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges import kind_of, make_judges, plugin
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, NANO, Task, load_task
-from evaljudge.records import ANY_AXIS
+from evaljudge.records import ANY_AXIS, NAMELESS
 from evaljudge.storage import expand, to_write
 from evaljudge.text import counted, one_line
 
@@ -96,7 +96,7 @@ class _Seen:
             raise UserError(f"{path}: no text to judge is in it")
         self.sources = len(sources)
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
-        called = [system for system in systems if not re.fullmatch(r"text \d+", system)]
+        called = [system for system in systems if not NAMELESS.fullmatch(system)]
         of = f" of {counted(len(called), 'system', 'systems')}" if called else ""
         self.summary = (
             f"{counted(self.documents, 'document', 'documents')} with "

@@ -24,7 +24,7 @@ from evaljudge.analysis.cascade import NAME as CASCADE
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.reasons import grouped
-from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.records import ANY_AXIS, HUMAN, NAMELESS
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, estimate, only
 from evaljudge.text import CERTAIN, counted, is_not_expected, told_apart
 
@@ -109,7 +109,7 @@ def ranked(findings: Findings) -> list[Headline]:
 def over_axes(findings: Findings) -> str:
     """The mean rank of each system that every axis has; empty of fewer than two axes."""
     rankings = [row for _, row in ranked(findings) if row.axis != ANY_AXIS]
-    means = [{system.system: system.mean for system in row.systems} for row in rankings]
+    means = [{s.system: s.mean for s in row.systems} for row in rankings if not _nameless(row)]
     names = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
     if len(names) < 2:
         return ""
@@ -140,6 +140,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     people = {} if headline.axis == row.axis else {"people": headline.axis}
     scale = {"scorer": row.scorer, "axis": row.axis}
     short = short_names([*(s.system for s in row.systems), *(name for name, _ in row.unscored)])
+    drawn = () if _nameless(row) else row.systems[:MOST_SYSTEMS]
     dots: list[dict[str, Any]] = [
         {
             "system": system.system,
@@ -152,7 +153,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
             + counted(system.n, "document", "documents"),
             "texts": _list_of(**scale, system=system.system, **people, sort="low"),
         }
-        for system in row.systems[:MOST_SYSTEMS]
+        for system in drawn
     ]
     nothing = {"at": None, "low": None, "letters": ""}
     dots += [
@@ -185,7 +186,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
         notes=[*gained, *_by_length(findings, headline)],
         dots=dots,
         ticks=ticks(low, high),
-        hidden=len(row.systems) + len(row.unscored) - len(dots),
+        hidden=len(row.systems) + len(row.unscored) - len(dots) if drawn else 0,
     )
 
 
@@ -197,7 +198,14 @@ def _list_of(**wanted: str) -> str:
     return f"#texts?{urlencode(wanted, quote_via=quote)}"
 
 
+def _nameless(row: SystemRanking) -> bool:
+    """Whether the corpus names no systems."""
+    return all(NAMELESS.fullmatch(system.system) for system in row.systems)
+
+
 def _sentence(row: SystemRanking) -> str:
+    if _nameless(row):
+        return "The texts name no systems, so none is ranked."
     first, short = row.systems[0], short_names(system.system for system in row.systems)
     name = _named(row, first)
     if len(row.systems) == 1:
@@ -234,7 +242,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _peoples_best(findings: Findings, axis: str) -> str:
     rated = next((r for r in findings["systems"] if (r.scorer, r.axis) == (HUMAN, axis)), None)
-    if rated is None or len(rated.systems) < 2:
+    if rated is None or len(rated.systems) < 2 or _nameless(rated):
         return ""
     best = [_named(rated, one) for one in rated.systems if one.mean == rated.systems[0].mean]
     if len(best) == len(rated.systems):

@@ -44,8 +44,8 @@ TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is the ratings' own order, with the same ties."
 MORE = "more       with --full, all tables are printed here"
 COUNTED_ON = "+2: two more names; a wider terminal shows them."
-_OUTER_LINES = 9
-"""What was scored; coverage; when; an empty line; where the report and the scores lie; `show`;
+_OUTER_LINES = 10
+"""What was scored; coverage; when; an empty line; where the report and scores lie; `show` twice;
 `--full`; coverage again, if it is under the floor."""
 
 
@@ -204,6 +204,7 @@ def _places(out: str, doc_id: str | None) -> Iterator[str]:
     yield f"scores     {out}/scores/"
     if doc_id is not None:
         run, doc = map(shlex.quote, (out, doc_id))
+        yield f"texts      {one_line(f'{program()} show {run}', LONG)}"
         yield f"why        {one_line(f'{program()} show {run} --doc {doc}', LONG)}"
 
 

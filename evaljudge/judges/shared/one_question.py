@@ -41,7 +41,7 @@ from evaljudge.model.asks import (
     Written,
 )
 from evaljudge.model.counting import cost
-from evaljudge.plugins import added_code
+from evaljudge.plugins import added_code, own_place
 from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
@@ -376,7 +376,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             except ValueError:
                 continue
             except Exception as error:  # the author's own code may raise anything
-                line = f"its `{method}` fails for {case}: {type(error).__name__}"
+                at = own_place(error, type(self).__module__)
+                line = f"its `{method}` fails for {case}{at}: {type(error).__name__}"
                 raise UserError(
                     f"judges.{self.name}: {line}: {first_line(error)} (where there is no score, it "
                     "raises a ValueError)"
