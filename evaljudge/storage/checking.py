@@ -74,6 +74,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     unknown = set[int]()
     """Shards whose verdicts are damaged: who knows what was measured beside them?"""
     for stages in (STAGES[:2], STAGES[2:]):  # what is measured beside verdicts may have no marker
+        is_judged = bool(judges) and stages == STAGES[:2]
         markers = [
             _File(name := marker(at, n), shard, stage, name)
             for n, shard in ((shard.number, shard) for shard in shards)
@@ -81,7 +82,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
             for at in folders[stage]
             # else a folder has all or none
             if n in committed[at]
-            or (was_done and committed[at] and n not in measured.keys() | unknown)
+            or (was_done and (committed[at] or is_judged) and n not in measured.keys() | unknown)
         ]
         for file, receipt in _proven(output, seen, markers):
             whole.add(file.name)
