@@ -257,12 +257,19 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         raters=people,
         unread=(
             *slips(grouping.each_rating(), partial(rated_text, columns.theirs)),
-            *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
+            *(chain(theirs.notes(), unread.notes(), _many_of(grouping, columns)) if own else ()),
         ),
     )
 
 
-def _many_of(cases: Grouped) -> Iterator[str]:
+def _many_of(cases: Grouped, columns: ColumnNames) -> Iterator[str]:
+    if sources := cases.sources_of_texts():
+        yield (
+            f"every text has a document of its own, though {sources:,} sources serve "
+            f"{cases.counts()[0]:,} documents: `doc_id` should name the source, not the text: "
+            "where rows of one source are one document, give "
+            f"{columns.advice.columns({columns.theirs('doc_id'): ''})}"
+        )
     if (systems := cases.systems()) > MOST_SYSTEMS:
         yield (
             f"{systems:,} systems: the {MOST_SYSTEMS} with the most documents are compared with "

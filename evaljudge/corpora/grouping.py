@@ -50,6 +50,8 @@ _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
 _NUMBERED = """SELECT coalesce(max(CAST(substr(system, 6) AS INTEGER)), 0) FROM candidate
 JOIN document d ON d.number = document WHERE doc_id = ? AND system LIKE 'text %'"""
+_SOURCES = """SELECT coalesce(source, d.number), iif(system LIKE 'text %', d.number, system)
+FROM candidate JOIN document d ON d.number = document"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 _AGAIN = """SELECT text, a.place, doc_id, system FROM again a
@@ -85,6 +87,16 @@ class Grouped:
 
     def systems(self) -> int:
         return int(self._one("SELECT count(DISTINCT system) FROM candidate")[0])
+
+    def sources_of_texts(self) -> int:
+        """How many sources there are, if every text has a document of its own though several
+        systems' texts are of one source; else 0."""
+        documents, texts, _ = self.counts()
+        if documents < texts:
+            return 0
+        each = [(hash(f"{text}".strip()), who) for text, who in self.index.execute(_SOURCES)]
+        sources = len({text for text, _ in each})
+        return sources if sources < len({*each}) else 0
 
     def rated_on(self) -> dict[str, int]:
         """How many candidates are rated on each axis, in order of first appearance."""

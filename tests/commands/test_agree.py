@@ -356,6 +356,20 @@ def alone(findings: Findings) -> list[str]:
     return shown
 
 
+def test_ids_of_texts_are_not_taken_for_ids_of_documents(tmp_path):
+    rows = [
+        {"id": f"t{n}{s}", "article": f"article {n}", "model": s, "answer": "t", "fluency": n}
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    file = tabled(tmp_path / "texts.csv", rows)
+    findings = evaljudge.agree(file).findings
+    assert (findings.cases, findings.candidates) == (3, 6)
+    assert "id = not read" in findings.warnings[0]
+    given = evaljudge.agree(file, column={"id": "doc_id"}).findings
+    assert given.cases == 6
+    assert any("though 3 sources serve 6 documents" in warning for warning in given.warnings)
+
+
 def test_each_named_rater_is_compared_with_the_others(tmp_path):
     """From columns, from names in cells, of a run, and from the files that a run was given."""
     columns = {f"fluency_{name}": "ratings.fluency" for name in NAMES}

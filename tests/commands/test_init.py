@@ -141,6 +141,8 @@ def test_bad_rows_and_ids_are_named():
     assert "`doc_id` should name the source, not the text" in warning
     (warning,) = made(file, force=True).warnings
     assert "rows with the same `source` are taken for one document" in warning
+    assert load_config("config.yaml").corpus.columns["id"] == ""  # so that no run advises it
+    assert "`id`" not in planned("config.yaml", engines=ScriptedEngines()).text
 
 
 def test_names_and_servers_are_written_as_yaml_reads_them():
