@@ -140,11 +140,11 @@ class NamedRows:
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fields, source = dict(row), row.get("source")
         if "doc_id" in self._lacking and isinstance(source, str):
-            digest = blake2b(source.encode(errors="surrogatepass"), digest_size=6)
+            digest = blake2b(source.strip().encode(errors="surrogatepass"), digest_size=6)
             fields.setdefault("doc_id", digest.hexdigest())
         if "system" not in self._lacking:
             return fields
-        if (doc_id := clean(str(fields.get("doc_id")))) != self._document:
+        if (doc_id := clean(str(fields.get("doc_id"))).strip()) != self._document:
             self._document, self._numbers = doc_id, count(self._kept(doc_id) + 1)
 
         def numbered(text: Mapping[str, Any]) -> dict[str, Any]:

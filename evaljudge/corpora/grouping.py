@@ -186,7 +186,7 @@ class Grouping(Grouped):
         for (part, text), before in zip(fields.items(), texts, strict=True):
             if text is not None and before is None:
                 new[part] = text
-            elif text not in (None, before):
+            elif text is not None and text.strip() != before.strip():
                 (first,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
@@ -194,7 +194,7 @@ class Grouping(Grouped):
         for candidate in row.candidates:
             find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                if candidate.text and candidate.text == earlier[1]:
+                if candidate.text and candidate.text.strip() == earlier[1].strip():
                     is_there = row.by_one and self._rated_too(number, candidate, place)
                     if is_there:
                         continue

@@ -143,13 +143,14 @@ def _by_text(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     for row in map(accepted, read_generic((path,), columns)):
         of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
         text = {n: of[n] for n in KNOWN_FIELDS if n in of and n not in ("ratings", RATER)}
-        ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
+        key = json.dumps({n: f"{value}".strip() for n, value in text.items()})
+        ratings = texts.setdefault(key, text | {"ratings": {}})["ratings"]
         if is_absent(str(number)):
             continue
         if is_absent(of.get(axes[0])):
             odd = odd or f"{row.place}: needs `{axes[0]}`"
             continue
-        named[axis := axis_called(name_in(row, axes[0]).strip())] = None
+        named[axis := axis_called(name_in(row, axes[0]))] = None
         by = "" if is_absent(of.get(RATER)) else name_in(row, RATER)
         if by in (each := ratings.setdefault(axis, {})):
             whose = f" by {shown(by)} for one text" if by else f" for one text: name the `{RATER}`"
