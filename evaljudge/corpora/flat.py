@@ -6,22 +6,34 @@
 -> {"id": "d1", "article": …, "outputs.A": …, "outputs.B": …}
 {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
 -> {"messages": "Hi", "response": "Hello!"}
+
+Also of a table in whose cells such messages are written.
 """
 
 import json
+from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evaljudge.corpora.columns import field_called
+from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import CorpusFile, file_of
-from evaljudge.corpora.rows import clean
+from evaljudge.corpora.rows import Row, accepted, clean
 
 ANSWER = "response"
 
 
+def has_talk(path: str) -> bool:
+    """Whether one of a file's first rows has a conversation that is written as a text."""
+    rows = (row.fields for row in islice(read_generic((path,)), 9) if isinstance(row, Row))
+    return any(_talk_in(value) is not value for row in rows for value in row.values())
+
+
 def flat(path: str) -> CorpusFile | None:
-    """None where the file is no JSON, or has nothing nested."""
+    """None where nothing is nested in the file."""
     try:
         content = Path(path).read_text(encoding="utf-8-sig")
         try:
@@ -29,7 +41,9 @@ def flat(path: str) -> CorpusFile | None:
         except ValueError:
             whole = [json.loads(line) for line in content.split("\n") if line.strip()]
     except (OSError, ValueError, RecursionError):
-        return None
+        if not has_talk(path):
+            return None
+        whole = [dict(row.fields) for row in map(accepted, read_generic((path,)))]
     if isinstance(whole, dict) and path.endswith(".jsonl"):  # of one row
         whole = [whole]
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
@@ -44,15 +58,15 @@ def flat(path: str) -> CorpusFile | None:
 
 
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    fields = dict(_leaves(item))
+    fields = {name: _talk_in(value) for name, value in _leaves(item)}
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
     talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
         n for n, value in fields.items() if n not in talks and _are(value) and _has_text(value)
     ]
-    if len(talks) == 1:
-        has_answer = any("text" in (name, field_called(name)) for name in fields)
-        fields |= _turns(talks[0], fields[talks[0]], not has_answer)
+    has_answer = len(talks) > 1 or any("text" in (name, field_called(name)) for name in fields)
+    for name in talks:
+        fields |= _turns(name, fields[name], not has_answer)
     for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
         inner = dict(_leaves(text))
         outer = {f"document.{name}" if name in inner else name: v for name, v in fields.items()}
@@ -71,6 +85,15 @@ def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
             yield from _leaves(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", clean(value) if isinstance(value, str) else value
+
+
+def _talk_in(value: Any) -> Any:
+    """The turns in a table's cell, which is in JSON or as Python prints them; else what it is."""
+    if isinstance(value, str) and value.lstrip().startswith("[") and "role" in value:
+        for read in (json.loads, literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return turns if _are(turns := read(value), "role", "content") else value
+    return value
 
 
 def _are(value: Any, *keys: str) -> bool:

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaljudge.corpora import unread_columns
+from evaljudge.corpora import flat, unread_columns
 from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.flat import flat
 from evaljudge.corpora.memory import LONGER, CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
@@ -43,12 +42,12 @@ def longer(
 ) -> tuple[CorpusFile, str, Names] | None:
     """A file with the same texts, to be written; a line about it, and what each column became. None
     where the table has none of these shapes beyond doubt."""
-    is_nested = theirs.lacks_texts(given)
     if not Path(path).is_file() or "candidates" in theirs.known:
         return None
+    is_nested = (has_talk := flat.has_talk(path)) or theirs.lacks_texts(given)
     if "ratings" in theirs.known and not is_nested:
         return None
-    nested = flat(path) if is_nested else None
+    nested = flat.flat(path) if is_nested else None
     table, theirs = (nested, unread_columns(nested)) if nested else (path, theirs)
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
@@ -63,7 +62,8 @@ def longer(
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])
         content, became = clean(lines).encode(), made[1]
     elif nested:
-        content, became, shape = nested.content, {}, "nested keys"
+        content, became = nested.content, {}
+        shape = "conversations" if has_talk else "nested keys"
     else:
         return None
     file = folder / f"{Path(path).stem}{LONGER}"

@@ -789,6 +789,21 @@ def test_a_conversation_before_an_answer_is_whole():
     assert case.candidates[0].text == "Good night"
 
 
+@pytest.mark.parametrize("say", [json.dumps, repr])
+def test_a_conversation_in_a_tables_cell_is_unfolded(say):
+    rows = [
+        {"messages": say([{"role": "user", "content": f"Hi {n}"},
+                          {"role": "assistant", "content": s}]),
+         "model": s, "fluency": n}
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    started = made(write("csv", rows))
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        sources = {case.document.source: case.candidates[0].text for case in corpus}
+    assert sources == {"Hi 0": "A", "Hi 1": "A", "Hi 2": "A"}
+
+
 def test_a_system_may_have_two_texts_of_one_source():
     rows = [row | {"id": n} for n, row in enumerate(as_rows(THEIRS))]
     again = {**rows[0], "id": 9, "summary": "Another of its texts."}
