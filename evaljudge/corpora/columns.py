@@ -101,7 +101,7 @@ _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
 _GRADES = {
     *("excellent", "very good", "good", "fair", "average", "poor", "very poor", "bad", "terrible"),
     *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "yes", "no"),
-    *("high", "medium", "low", "true", "false", "pass", "fail"),
+    *("high", "medium", "low", "true", "false", "pass", "fail", "ok", "okay"),
 }
 _OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
@@ -306,8 +306,8 @@ class Unread:
                     self._ratings[name] = field or self._ratings[name]
                     may_slip = not field_called(name)  # an answer may be a number, too
                     self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
-                    if isinstance(value, str) and not field:
-                        self.no_numbers.setdefault(name, value)
+                    if isinstance(value, str | bool) and not field:
+                        self.no_numbers.setdefault(name, f"{value}")
                 self._note_length(name, value)
 
     def _note_length(self, name: str, value: Any) -> None:
@@ -334,8 +334,8 @@ class Unread:
                 if name != "source"
             ),
             *(
-                f"not read: `{name}` has words such as {shown(self.no_numbers[name])}: if they are "
-                "ratings, write numbers in their place"
+                f"`{name}` is not read: it has words such as {shown(self.no_numbers[name])}: if "
+                "they are ratings, write numbers in their place"
                 for name in no_axes
             ),
             *self.hints({}),
@@ -500,9 +500,11 @@ def _axis_of_dotted(name: str) -> str:
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
-    if isinstance(value, Mapping) and name.casefold() not in known_axes():
-        numbers = [inner for inner in value.values() if not is_absent(inner)]
-        are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, value))
+    each = value if isinstance(value, list) else [value]
+    if each and all(isinstance(one, Mapping) for one in each) and name not in known_axes():
+        numbers = [inner for one in each for inner in one.values() if not is_absent(inner)]
+        are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, each[0]))
+        are_scores = are_scores or (each is value and known_axes().isdisjoint(each[0]))
         is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)
@@ -559,6 +561,8 @@ def _may_be_rating(value: Any) -> bool:
     if isinstance(value, list | Mapping):
         each = value.values() if isinstance(value, Mapping) else value
         numbers = [number for number in each if not is_absent(number)]
+        if isinstance(value, list) and any(isinstance(number, Mapping) for number in numbers):
+            return False
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     if isinstance(value, str):
         value, _ = plain(value)

@@ -248,8 +248,9 @@ def read_parquet(
     columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
     def holds_numbers(kind: pa.DataType, is_inner: bool = False) -> bool:
-        """A list alone is none: it may be a vector of thousands."""
+        """A list of parts of numbers alone is none: it may be a vector of thousands."""
         is_named = pa.types.is_struct(kind) or pa.types.is_map(kind)
+        is_named |= pa.types.is_list(kind) and not pa.types.is_floating(kind.value_type)
         inner = (kind.field(place).type for place in range(kind.num_fields))
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         within = is_named or is_inner

@@ -211,6 +211,10 @@ def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
         each[int(place)] = dotted.pop(column)
     if isinstance(ratings, str):
         joined["ratings"] = ratings = json_or_text(ratings) if ratings else None
+    each = ratings if isinstance(ratings, list) else []  # of an object for each rater
+    if each and all(isinstance(one, Mapping) for one in each):
+        axes = dict.fromkeys(axis for one in each for axis in one)
+        joined["ratings"] = ratings = {axis: [one.get(axis) for one in each] for axis in axes}
     if isinstance(fields.get("raters"), Mapping) and isinstance(ratings, Mapping | None):
         joined["ratings"] = ratings = {**(ratings or {}), **joined.pop("raters")}
     if dotted and isinstance(ratings, Mapping | None):

@@ -804,6 +804,61 @@ def test_a_conversation_in_a_tables_cell_is_unfolded(say):
     assert sources == {"Hi 0": "A", "Hi 1": "A", "Hi 2": "A"}
 
 
+def by_label_studio(n: int) -> dict[str, Any]:
+    result = {"from_name": "fluency", "type": "rating", "value": {"rating": n}}
+    comment = {"from_name": "why", "type": "textarea", "value": {"text": ["so"]}}
+    each = [{"completed_by": who, "result": [result, comment]} for who in ("ann", {"id": "ben"})]
+    return {"annotations": each}
+
+
+TOOLS = {
+    "Label Studio": by_label_studio,
+    "Argilla": lambda n: {
+        "responses": [
+            {"user_id": who, "values": {"fluency": {"value": n}, "why": {"value": "so"}}}
+            for who in ("ann", "ben")
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_annotations_of_other_tools_are_ratings(tool):
+    rows = [
+        {"data": {"article": f"article {n}", "answer": f"{s} of {n}"}, "meta": {"model": s}}
+        | TOOLS[tool](1 + n)
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    Path("texts.json").write_text(json.dumps(rows))
+    assert made("texts.json").summary.endswith("people rated fluency 6")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert {text.raters["fluency"] for case in corpus for text in case.candidates} == {
+            (1.0, 1.0), (2.0, 2.0), (3.0, 3.0)
+        }  # fmt: skip
+        assert corpus.raters == {"fluency": ["ann", "ben"]}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_list_has_a_rating_of_each_person(form):
+    """Of numbers, or of objects, as SummEval's `expert_annotations`."""
+    for name, each in {
+        "fluency": [4, 5],
+        "expert_annotations": [{"fluency": 4, "tone": 1}, {"fluency": 5, "tone": 2}],
+    }.items():
+        rows = [{n: v for n, v in row.items() if n != "human_fluency"} for row in as_rows(THEIRS)]
+        started = made(write(form, [row | {name: each} for row in rows]), force=True)
+        assert "people rated fluency 6" in started.summary
+        with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+            assert next(iter(corpus)).candidates[0].raters["fluency"] == (4, 5)
+
+
+@pytest.mark.parametrize("words", [("ok", "very bad"), ("yes", "no"), (True, False)])
+def test_words_in_place_of_ratings_are_named(words):
+    rows = [row | {"is it good": words[n % 2]} for n, row in enumerate(as_rows(THEIRS))]
+    (warning,) = made(write("jsonl", rows)).warnings
+    assert f"`is it good` is not read: it has words such as '{words[0]}'" in warning
+
+
 def test_a_system_may_have_two_texts_of_one_source():
     rows = [row | {"id": n} for n, row in enumerate(as_rows(THEIRS))]
     again = {**rows[0], "id": 9, "summary": "Another of its texts."}
