@@ -18,9 +18,17 @@ from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
 from evaljudge.corpora import CorpusSource, notes_on, of_sources, open_corpus, unread_columns
-from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
+from evaljudge.corpora.columns import (
+    AXIS,
+    IN_INIT,
+    OPTIONS,
+    ColumnNames,
+    Unread,
+    named,
+    named_columns,
+)
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.grouping import SEVERAL_ROWS
+from evaljudge.corpora.grouping import SEVERAL_ROWS, TEXT_AGAIN
 from evaljudge.corpora.longer import LEFT_OUT, longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -70,7 +78,7 @@ class _Seen:
         self.path, self.columns = f"{path}", columns
         systems = set[str]()
         self.has_references = self.has_context = False
-        with open_corpus(CorpusSource(path, columns=columns, advice=OPTIONS), "skip") as corpus:
+        with open_corpus(CorpusSource(path, columns=columns, advice=IN_INIT), "skip") as corpus:
             for case in corpus:
                 systems.update(candidate.system for candidate in case.candidates)
                 self.has_references |= bool(case.document.references)
@@ -79,8 +87,8 @@ class _Seen:
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
-            if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
-                raise UserError(repeated)
+            if repeated := next((bad for bad in self.bad if f": {TEXT_AGAIN}" in bad), None):
+                raise UserError(f"{repeated}. {SEVERAL_ROWS}")
             every = expand(path) if isinstance(path, str) else ()
             files = [f for f in every if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
@@ -179,7 +187,7 @@ def _columns(
         given.update(changes)
         if ask and (lacking := needed()):
             raise UserError(lacking)
-        theirs.refuse_wide(f"{path}", given)
+        theirs.refuse_wide(f"{path}", given, IN_INIT)
         _Seen(path, columns)
         return columns
 

@@ -43,6 +43,10 @@ MOST_NAMED = 10
 LONGEST_NAME = 30  # of a newspaper
 FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
+A_ROW_EACH = (
+    "give each text a row, with columns such as `source`, `system` and `text`, or, in CSV or JSON, "
+    "each system a column, such as `gpt4_text` and `llama_text`"
+)
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20  # a longer list of numbers is a vector, not one rating for each rater
@@ -113,6 +117,7 @@ class Advice:
     as_options: bool
     skip: str  # what to do so that bad rows are counted and left out
     in_memory: bool = False
+    shapes: str = WIDE  # what to do with a table of another shape
     given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 
     def columns(self, columns: Mapping[str, str]) -> str:
@@ -136,7 +141,8 @@ class Advice:
 
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
-IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True)
+IN_INIT = replace(OPTIONS, shapes=A_ROW_EACH)
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=A_ROW_EACH)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
@@ -404,7 +410,15 @@ class Unread:
         lacking = {n: to for n, to in likely.items() if to.partition(".")[0] not in self.known}
         return self.changed(lacking, given)
 
-    def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
+    def shape(self) -> list[str]:
+        """What to do where no column, or several, may be the texts."""
+        if any(name.count(" ") >= FEWEST_WORDS for name in self._longest):
+            return ["is the header missing? The first line looks like texts, not like names"]
+        if max(self._longest.values(), default=0) <= LONGEST_NAME:
+            return ["no column holds texts: add them from the table that they were rated in"]
+        return [self.advice.shapes]
+
+    def refuse_wide(self, path: str, given: Mapping[str, str], advice: Advice = OPTIONS) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
         fields = self._fields()
         texts = [name for name, field in fields.items() if field == "text"]
@@ -412,7 +426,7 @@ class Unread:
         if len(texts) > 1 and not is_long and "text" not in given.values():
             one = f"to judge one alone, give {OPTIONS.columns({texts[0]: 'text'})}"
             raise UserError(
-                f"{path}: several columns look like texts ({named(texts)}): {WIDE}; {one}"
+                f"{path}: several columns look like texts ({named(texts)}): {advice.shapes}; {one}"
             )
 
     @property

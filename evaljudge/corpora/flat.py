@@ -4,6 +4,8 @@
 -> {"id": 1, "data.article": …, "model": "A", "text": …}, {"id": 1, "data.article": …, …}
 {"d1": {"article": …, "outputs": {"A": …, "B": …}}}
 -> {"id": "d1", "article": …, "outputs.A": …, "outputs.B": …}
+{"article": {"0": …, "1": …}, "fluency": {"0": 4, "1": 5}}
+-> {"article": …, "fluency": 4}, {"article": …, "fluency": 5}
 {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
 -> {"messages": "Hi", "response": "Hello!"}
 
@@ -50,7 +52,10 @@ def flat(path: str) -> CorpusFile | None:
     if len(lists) == 1:  # {"data": [{…}, …]}
         (whole,) = lists
     is_keyed = isinstance(whole, dict) and all(isinstance(v, dict) for v in whole.values())
-    items = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
+    items: Any = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
+    names = [list(v) for v in whole.values()] if is_keyed else []
+    if names and names[0][:1] == ["0"] and all(one == names[0] for one in names):  # by columns
+        items = [{name: cells[n] for name, cells in whole.items()} for n in names[0]]
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     rows = [row for item in items for row in _rows(item)]

@@ -19,10 +19,11 @@ from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
+TEXT_AGAIN = "the text of "
 SEVERAL_ROWS = (
-    "several rows for one text: one for each rater or axis, or one twice? Name the column of "
-    "raters (`rater`; number them where they have no names), or give each text one row: "
-    "`evaljudge init` joins those of a `dimension`"
+    "Several rows for one text: one for each rater? Name the column of raters (`rater`; number "
+    "them where they have no names). One for each axis? If a column such as `criterion` or "
+    "`dimension` names it, `evaljudge init` makes one row of them. Else give each text one row"
 )
 CACHE_KIB = 65_536
 SCHEMA = f"""
@@ -198,7 +199,7 @@ class Grouping(Grouped):
                     is_there = row.by_one and self._rated_too(number, candidate, place)
                     if is_there:
                         continue
-                    raise RefusedError(f"the text of {earlier[0]} again: {SEVERAL_ROWS}")
+                    raise RefusedError(f"{TEXT_AGAIN}{earlier[0]} again")
                 raise RefusedError(_again(row, candidate.system, earlier[0]))
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from evaljudge.corpora import flat, unread_columns
-from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
+from evaljudge.corpora.columns import (
+    IN_INIT,
+    OF_DOCUMENT,
+    ColumnNames,
+    Unread,
+    axis_called,
+    field_called,
+)
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import LONGER, CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
@@ -56,7 +63,7 @@ def longer(
         known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
         made = _by_document(table, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
-        theirs.refuse_wide(path, given)
+        theirs.refuse_wide(path, given, IN_INIT)
         made, shape = _by_text(table, theirs, ours, given), "a row for each axis"
     if made:
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])
@@ -69,7 +76,7 @@ def longer(
     file = folder / f"{Path(path).stem}{LONGER}"
     if not force and file.exists() and file.read_bytes() != content:
         raise UserError(f"{file}: is there, and is not what {path} becomes: give --force")
-    each = ", ".join(one_line(f"{name} = {now}") for name, now in became.items())
+    each = ", ".join(one_line(f"{name} is {now}") for name, now in became.items())
     said = f"{path} has {shape}, so {file} is made of it{f': {each}' if each else ''}"
     return CorpusFile(file.name, content, str(file)), said, became
 
@@ -126,8 +133,9 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
         first, last = rf"({key}){_APART}(.+)", rf"(.+){_APART}({key})"
         if found := re.fullmatch(rf"{first}|{last}|[^\W_]+{_APART}{first}", name):
             inner = found[2] or found[3] or found[6]
+            is_rater = field_called(inner) == RATER and name not in theirs.rated  # not `A_rater1`
             is_number = inner == "ratings" != theirs.rated.get(name, inner)
-            inner = "rating" if is_number else RATER if field_called(inner) == RATER else inner
+            inner = "rating" if is_number else RATER if is_rater else inner
             cells[name] = keys[found[1] or found[4] or found[5]], inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells

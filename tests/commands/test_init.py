@@ -324,7 +324,7 @@ def test_wrong_flags(given, words):
 
 def test_a_row_for_each_rater_needs_their_names():
     rows = [row | {"human_fluency": rating} for row in as_rows(THEIRS) for rating in (4, 2)]
-    said = r"texts\.csv:3: the text of texts\.csv:2 again: several rows for one text: .*`rater`"
+    said = r"texts\.csv:3: the text of texts\.csv:2 again. Several rows for one text: .*`rater`"
     with pytest.raises(UserError, match=said):
         made(write("csv", rows))
     named = [row | {"worker_id": f"w{n % 2}"} for n, row in enumerate(rows)]
@@ -362,7 +362,7 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         started = made(file, to=Path("new/c.yaml"), force=True)
     assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 5"
     assert "NaN" not in Path("new/texts.long.jsonl").read_text()
-    assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
+    assert f", {WIDE[shape][1].format('gpt-4-turbo')} is " in capsys.readouterr().out
     assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
     config = load_config("new/c.yaml")
     assert config.corpus.path == "new/texts.long.jsonl"
@@ -432,12 +432,41 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
 )
 def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
     row = {"article": "Of", "gpt4_summary": "a", "llama_summary": "b", "fluency_gpt4": 2}
-    said = r"several columns look like texts \(`gpt4_summary`, .*\): a column for each"
+    said = r"several columns look like texts \(`gpt4_summary`, .*\): give each text a row"
     with pytest.raises(UserError, match=said):
         made(write("csv", [row | more | {"id": n} for n in range(3)]))
-    with pytest.raises(UserError, match="makes a CSV or JSON file longer"):
+    with pytest.raises(UserError, match="or, in CSV or JSON, each system a column"):
         made(write("parquet", [row | {"id": n} for n in range(3)]))
     assert not Path("texts.long.jsonl").exists()
+
+
+TEXT = "The council closed the old bridge on Monday."
+NO_SHAPE: dict[str, tuple[dict[str, Any], str]] = {
+    "pairs": (
+        {"prompt": TEXT, "response_a": TEXT, "response_b": TEXT, "model_a": "A", "winner": "b"},
+        "give each text a row, with columns such as",
+    ),
+    "no header": ({"d0": "d1", TEXT + " Traffic goes over it.": TEXT, "A": "B"}, "is the header"),
+    "no texts": ({"article_id": "d1", "bot": "A", "fluency": 4}, "no column holds texts: add"),
+}
+
+
+@pytest.mark.parametrize("why", NO_SHAPE)
+def test_what_is_the_matter_with_a_table_that_no_shape_fits(why):
+    row, said = NO_SHAPE[why]
+    with pytest.raises(UserError, match=said) as raised:
+        made(write("csv", [row, row]))
+    assert "`evaljudge init`" not in str(raised.value)
+
+
+def test_raters_of_systems_that_letters_name_are_found():
+    row = {"article": TEXT, "A": "one text", "B": "another", "A_rater1": 4, "A_rater2": 5}
+    rows = [row | {"id": n, "B_rater1": 2, "B_rater2": 1} for n in range(3)]
+    (warning,) = made(write("csv", rows)).warnings
+    assert "look like ratings: `rater1`, `rater2`" in warning
+    assert made(
+        write("csv", rows), column=[f"rater{n}=ratings.fluency" for n in (1, 2)], force=True
+    )
 
 
 @pytest.mark.parametrize("raters", [(), ("anna", "ben")])
@@ -453,9 +482,9 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
     assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
     said = capsys.readouterr().out
     assert said.startswith(
-        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id = doc_id, "
+        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id is doc_id, "
     )
-    assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
+    assert "criterion is the axes fluency, coherence, score is the ratings, comment" in said
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         (text,) = corpus.find("d2").candidates
     if raters:
@@ -759,6 +788,12 @@ NESTED["names of the document and of its texts"] = [
                    for at, (s, (text, number)) in enumerate(texts.items())]}
     for n, article, texts in EACH
 ]  # fmt: skip
+NESTED["by columns, as pandas writes"] = {
+    name: {f"{n}": row[at] for n, row in enumerate(
+        (article, text, s, number)
+        for _, article, texts in EACH for s, (text, number) in texts.items()
+    )} for at, name in enumerate(("article", "summary", "model", "fluency"))
+}  # fmt: skip
 NESTED["ratings beside an object"] = [
     {"id": n, "data": {"article": article}, "summary": text, "model": s,
      "ratings": {"fluency": number}}
