@@ -355,7 +355,8 @@ class Unread:
         if texts and "source" in unknown.values() and "text" not in self.advice.given.values():
             unknown = {"text": "source", texts[0]: "text"} if "text" in self.known else unknown
         elif unknown.get("THEIR_SOURCE") and "context" in self.known:
-            unknown = {n: to for n, to in unknown.items() if to != "source"} | {"context": "source"}
+            theirs = next((n for n, to in self.advice.given.items() if to == "context"), "context")
+            unknown = {n: to for n, to in unknown.items() if to != "source"} | {theirs: "source"}
         if unknown and (self.advice.as_options or not self._fields()):
             return [f"name the column: {self.advice.columns(unknown)}"]
         return self._note("these have likely names", self._fields(), unknown)
@@ -544,10 +545,11 @@ def _of_raters(
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
     their means is left out beside them, but `fluency` beside `fluency_r2` alone is a rater's."""
-    bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
-    taken.update(by_rater.values())
+    bare = {name: _OF_RATER.sub("", name) for name in ratings}
+    no_means = [name for name in ratings if not re.search(_MEANS, name, re.IGNORECASE)]
+    taken = {*(ratings[name] for name in no_means), *read, *by_rater.values()}
     for name in ratings:
-        *first, last = re.split(r"_|\.| - ", name.casefold())
+        *first, last = re.split(r"_|\.| - |: ", name.casefold())
         if "_".join(first) in known_axes():
             bare[name] = "_".join(first)
         elif last in known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
@@ -557,8 +559,8 @@ def _of_raters(
     axes = {n: a for n, a in axes.items() if a != ratings[n] or _OF_RATER.search(n)}
     shared = Counter(chain(read, axes.values()))
     numbered = {a for name, a in axes.items() if shared[a] == 1 and _OF_RATER.search(name)}
-    no_means = (name for name in by_people if not re.search(_MEANS, name, re.IGNORECASE))
-    whole = _first_for_each({n: ratings[n] for n in no_means if ratings[n] in numbered})
+    alone = [n for n in by_people if n in no_means and ratings[n] in numbered]
+    whole = _first_for_each({name: ratings[name] for name in alone})
     shared.update(whole.values())
     raters = {n: a for n, a in axes.items() if shared[a] > 1} | whole
     raters |= {name: by_rater[name] for name in by_people if name in by_rater}

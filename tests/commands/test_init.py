@@ -241,6 +241,7 @@ example_id=doc_id conversation=source chatbot=system reply=text context coherenc
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
 document=source summary=text Fluency_(Rater_1)=ratings.fluency Fluency_[Rater_2]=ratings.fluency
 document=source summary=text Anna_-_Fluency=ratings.fluency ben_-_fluency=ratings.fluency
+document=source summary=text Ann:_Fluency=ratings.fluency Ben:_Fluency=ratings.fluency Fluency_(avg)
 document=source reference_summary=references system system_summary=text annotator_id=rater
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
 user_input=source response=text retrieved_contexts=context
@@ -255,7 +256,9 @@ def test_plausible_headers_are_understood(header):
     """Documents and texts without names get some; columns of raters share an axis."""
     columns = {theirs: ours for theirs, _, ours in (c.partition("=") for c in header.split())}
     rated = re.compile(r"[Ff]luency|coherence|rater|annotator|rouge")
-    columns = {theirs.replace("_-_", " - "): ours for theirs, ours in columns.items()}
+    columns = {
+        re.sub("(?<=:)_|_(?=-)|(?<=-)_", " ", theirs): ours for theirs, ours in columns.items()
+    }
     rows = [{c: 1 + n % 4 if rated.search(c) else f"{c} {n}" for c in columns} for n in range(6)]
     made(write("csv", rows))
     config = load_config("config.yaml")
@@ -265,7 +268,7 @@ def test_plausible_headers_are_understood(header):
     assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
     axes = [axis for axis, *_ in case.candidates[0].raters]
     assert len(axes) == any(
-        rater in header for rater in ("_r2", "_ben", "ben_", "judge2", "Rater_2")
+        rater in header for rater in ("_r2", "_ben", "ben_", "judge2", "Rater_2", "Ben:")
     )
     passes()
 
@@ -459,14 +462,20 @@ def test_what_is_the_matter_with_a_table_that_no_shape_fits(why):
     assert "`evaljudge init`" not in str(raised.value)
 
 
+def test_a_hint_names_the_column_as_it_is_called():
+    row = {"title": "T", "content": TEXT, "output": "t", "model": "A", "fluency": 4}
+    with pytest.raises(UserError, match="`--column content=source`"):
+        made(write("csv", [row]))
+
+
 def test_raters_of_systems_that_letters_name_are_found():
     row = {"article": TEXT, "A": "one text", "B": "another", "A_rater1": 4, "A_rater2": 5}
     rows = [row | {"id": n, "B_rater1": 2, "B_rater2": 1} for n in range(3)]
     (warning,) = made(write("csv", rows)).warnings
     assert "look like ratings: `rater1`, `rater2`" in warning
-    assert made(
-        write("csv", rows), column=[f"rater{n}=ratings.fluency" for n in (1, 2)], force=True
-    )
+    advised = [f"rater{n}=ratings.fluency" for n in (1, 2)]
+    given = made(write("csv", rows), column=advised, force=True)
+    assert given.summary.endswith("6 texts of 2 systems; people rated fluency 6")
 
 
 @pytest.mark.parametrize("raters", [(), ("anna", "ben")])
