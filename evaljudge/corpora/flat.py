@@ -64,10 +64,10 @@ def flat(path: str) -> CorpusFile | None:
 
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     fields = {name: _talk_in(value) for name, value in _leaves(item)}
-    people = {name: rated for name, value in fields.items() if (rated := _by_people(value))}
-    if len(people) == 1 and "ratings" not in fields:
-        ((name, rated),) = people.items()
-        fields = {n: v for n, v in fields.items() if n != name} | {"ratings": rated}
+    people = {name: rated for name, value in fields.items() if (rated := _by_people(name, value))}
+    if people and "ratings" not in fields:
+        ratings = {axis: each for rated in people.values() for axis, each in rated.items()}
+        fields = {n: v for n, v in fields.items() if n not in people} | {"ratings": ratings}
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
     talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
@@ -105,14 +105,15 @@ def _talk_in(value: Any) -> Any:
     return value
 
 
-def _by_people(value: Any) -> dict[str, dict[str, Any]]:
+def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:
     """The ratings in annotations as Label Studio and Argilla write them, by axis and person."""
     ratings = dict[str, dict[str, Any]]()
     for number, each in enumerate(value if _are(value) else (), 1):
         who = each.get("completed_by", each.get("user_id")) or number
         results = each["result"] if _are(each.get("result"), "from_name", "value") else []
         said = {result["from_name"]: result["value"] for result in results}
-        for axis, rated in (said or _dict(each.get("values"))).items():
+        alone = {name.rpartition(".")[2]: each} if "user_id" in each else {}
+        for axis, rated in (said or _dict(each.get("values")) or alone).items():
             found = [_dict(rated).get(kind) for kind in ("rating", "number", "value")]
             for rating in filter(is_number, found):
                 ratings.setdefault(axis, {})[f"{_dict(who).get('id', who)}"] = rating

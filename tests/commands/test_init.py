@@ -863,6 +863,9 @@ TOOLS = {
             for who in ("ann", "ben")
         ]
     },
+    "Argilla 2": lambda n: {
+        "responses": {"fluency": [{"user_id": who, "value": n} for who in ("ann", "ben")]}
+    },
 }
 
 
