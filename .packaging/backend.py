@@ -25,6 +25,8 @@ manifest_maker.template = ".packaging/MANIFEST.in"
 
 class WithClusterFiles(build_py):
     def run(self) -> None:
+        if not self.editable_mode:  # else the wheel would have what an earlier one left there
+            shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         for file in (file for each in CLUSTER for file in ROOT.glob(each)):
             if file.suffix != ".pyc" and not self.editable_mode:

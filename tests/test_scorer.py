@@ -119,7 +119,9 @@ def test_what_is_said_to_do_can_be_done_in_python():
     frame = pd.DataFrame([{"article": "It rained.", "summary": "Rain."}])
     scorer: Any = evaljudge.Scorer(judges=[], metrics=["words"])
     columns = {"article": "source", "summary": "text"}
-    advised = f"give `{{'path': …, 'columns': {columns}}}` in place of the rows"
+    advised = (
+        f"give `columns={columns}` (in a configuration, `corpus: {{'path': …, 'columns': …}}`)"
+    )
     assert refusal(scorer.score, frame).endswith(advised)
     assert scorer.score({"path": frame, "columns": columns}).coverage == 1
     named = evaljudge.score(frame, judges=[], metrics=["words"], columns=columns)
@@ -127,8 +129,8 @@ def test_what_is_said_to_do_can_be_done_in_python():
     rows = [{"id": 1, "source": "s", "text": "t", "by": "A"}]
     made = scorer.score({"path": rows, "columns": {"by": "system"}})
     # the columns that were named stay in the advice
-    advised = "`{'path': …, 'columns': {'by': 'system', 'id': 'doc_id'}}`"
-    assert [warning for warning in made.warnings if warning.endswith(advised)]
+    advised = "`columns={'by': 'system', 'id': 'doc_id'}`"
+    assert [warning for warning in made.warnings if advised in warning]
     with pytest.raises(UserError, match=r"^seed: give it to the Scorer, Scorer\(seed=…\), not to"):
         scorer.score(frame, seed=3)
 

@@ -127,8 +127,9 @@ class Advice:
             return f"`{' '.join(options)}`"
         columns = {**self.given, **columns}
         if self.in_memory:
-            where = "" if self.given else " in place of the rows"
-            return f"`{{'path': …, 'columns': {columns!r}}}`{where}"
+            return (
+                f"`columns={columns!r}` (in a configuration, `corpus: {{'path': …, 'columns': …}}`)"
+            )
         pairs = ", ".join(
             f"{theirs if re.fullmatch(_BARE, theirs) else repr(theirs)}: {ours or repr(ours)}"
             for theirs, ours in columns.items()

@@ -13,13 +13,13 @@ import gc
 import hashlib
 import os
 import shlex
+import sys
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from sys import maxsize
 from typing import Any
 from weakref import WeakSet
 
@@ -45,9 +45,11 @@ def installed_build() -> str:
     brought = package / "bundled/cluster"  # of a wheel; a clone has the file itself
     overrides = (brought if brought.is_dir() else package.parent) / ".overrides.txt"
     cpu = f"--torch-backend=cpu --overrides {shlex.quote(str(overrides))} {with_extra('cpu')}"
+    is_tool = Path(sys.prefix, "uv-receipt.toml").exists()
+    install = "uv tool install --force" if is_tool else "uv pip install"
     raise UserError(
-        f"no vLLM is installed. For CUDA: `uv pip install {with_extra('gpu')}`; for a CPU: `uv pip "
-        f"install {cpu}`"
+        f"no vLLM is installed. For CUDA: `{install} {with_extra('gpu')}`; for a CPU: `{install} "
+        f"{cpu}`; pip's lines stand in docs/cluster.md, Extras"
     )
 
 
@@ -144,7 +146,7 @@ def name_blocks(engine: Any) -> None:
 
     def names_of_blocks(request: Any) -> list[bytes]:
         asked = request.sampling_params and request.sampling_params.extra_args
-        text_at = (asked or {}).get(TEXT_AT, maxsize)
+        text_at = (asked or {}).get(TEXT_AT, sys.maxsize)
         is_new, ids = not request.block_hashes, request.all_token_ids
         if is_new:
             request.block_hashes += last.shared(ids)[: text_at // size]

@@ -290,7 +290,7 @@ def _trust(findings: Findings, headline: Headline) -> tuple[str, bool | None]:
     if row.high < 0:
         return f"Orders texts against {whom}: {value} ({how}).", False
     if row.low <= 0:
-        return f"No agreement with {whom} is shown: {value} ({how}).", False
+        return f"Agreement with {whom} cannot be told from chance: {value} ({how}).", False
     if chosen is None:
         a_little = " a little" if (row.value or 0.0) < LITTLE else ""
         return f"Agrees{a_little} with {whom} within documents: {value} (Spearman).", True
@@ -360,6 +360,11 @@ def by_severity(findings: Findings) -> dict[str, Sequence[str]]:
         return {"All warnings": warnings}
     kinds = {"What puts the scores in doubt": warnings[:at], "Less serious": warnings[at:]}
     return {kind: some for kind, some in kinds.items() if some}
+
+
+def gravest(findings: Findings) -> Sequence[str]:
+    """The warnings on the first screen: the serious ones, or else the first."""
+    return findings.warnings[: min(findings.serious or 1, MOST_NAMED)]
 
 
 def warnings_line(findings: Findings) -> str:

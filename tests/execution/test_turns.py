@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -153,8 +152,10 @@ def test_a_worker_that_is_told_to_go_commits_what_it_has_in_hand(
     tmp_path, local_ray, config, scores
 ):
     def tell() -> None:
+        wait_until(lambda: bool(processes("MapWorker")))
+        (worker,) = processes("MapWorker")  # looked for before, as it takes long on a busy machine
         wait_until(lambda: bool(asked(tmp_path)))
-        os.kill(processes("MapWorker")[0].pid, signal.SIGTERM)
+        worker.terminate()
 
     with meanwhile(tell):
         evaljudge.run(config("out", 1), engines=engines(tmp_path, 0.3), progress=False)

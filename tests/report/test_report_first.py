@@ -59,7 +59,11 @@ def only_answer(table: list[list[float]] = DISTINCT, **more: Any) -> AxisAnswer:
     ("figures", "said", "holds"),
     [
         ((0.44, 0.31, 0.55), "Agrees with people within documents: 0.440 [0.310, 0.550]", True),
-        ((-0.036, -0.209, 0.242), "No agreement with people is shown: -0.036 [-0.209", False),
+        (
+            (-0.036, -0.209, 0.242),
+            "Agreement with people cannot be told from chance: -0.036 [-0.209",
+            False,
+        ),
         ((-0.4, -0.6, -0.2), "Orders texts against people: -0.400 [-0.600, -0.200]", False),
         ((0.4, None, None), "Agreement with people within documents, without an interval", None),
     ],

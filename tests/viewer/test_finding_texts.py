@@ -39,6 +39,7 @@ def test_a_matrix_has_the_oddest_documents_first(link, browser):
             assert not page.locator("#matrix").is_visible()
             return
         page.click("#matrix summary")
+        page.wait_for_selector("#matrix thead th")
         heads = page.locator("#matrix thead th").all_text_contents()
         assert heads[0] == "document" and sorted(heads[1:]) == ["A", "B", "C"]
         assert page.locator("#matrix tbody tr").count() == 30

@@ -234,7 +234,7 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         Modelled: "the class Modelled needs another name for the key `model`, which every",
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
         Hiding: "the class Hiding needs another name for the slot 'target', which every",
-        Listing: "judges.mine: its `together` fails for equal probabilities at AT: TypeError: ",
+        Listing: "judges.mine: its `together` fails for equal probabilities: TypeError: ",
         Misspelt: "judges.mine: its `value` fails for equal probabilities at AT: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply at AT: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
