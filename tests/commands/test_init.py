@@ -889,7 +889,8 @@ def test_annotations_of_other_tools_are_ratings(tool):
 def test_a_list_has_a_rating_of_each_person(form):
     """Of numbers, or of objects, as SummEval's `expert_annotations`."""
     for name, each in {
-        "fluency": [4, 5],
+        "fluency": [4.0, 5.0],
+        "human_fluency": [4, 5],
         "expert_annotations": [{"fluency": 4, "tone": 1}, {"fluency": 5, "tone": 2}],
     }.items():
         rows = [{n: v for n, v in row.items() if n != "human_fluency"} for row in as_rows(THEIRS)]
