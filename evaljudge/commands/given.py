@@ -13,6 +13,7 @@ from evaljudge.corpora import (
     Corpus,
     CorpusSource,
     notes_on,
+    of_sources,
     open_corpus,
     refuse_empty,
     unread_columns,
@@ -71,6 +72,8 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     if theirs:
         theirs.refuse_wide(name, named)
         source = replace(source, columns=theirs.taken(named, [axis for _, axis in scored]))
+        if not scored and "doc_id" not in named.values():  # scores may name it
+            source = of_sources(source)
     further = kept_ratings(Output(run)) if run else FurtherRatings()
     with open_corpus(source, "skip" if wanted.skip_bad_rows else "fail") as corpus:
         cases = [with_ratings(case, further.texts) for case in corpus]
@@ -84,7 +87,9 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     if scored and unmet == sum(map(len, scored.values())):
         raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
     belong = counted(unmet, "score belongs", "scores belong")
-    taken = ", ".join(f"{n} = {to}" for n, to in source.columns.items() if n not in named)
+    taken = ", ".join(
+        f"{n} = {to or 'not read'}" for n, to in source.columns.items() if n not in named
+    )
     notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
     mine, theirs_too = ([getattr(one, "name", one) for one in of] for of in (scores, source.inputs))

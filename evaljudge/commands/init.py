@@ -17,10 +17,18 @@ import yaml
 from evaljudge.agreement.rated import unmatched
 from evaljudge.commands.given import refuse_unknown
 from evaljudge.commands.options import FilesOptions, InitOptions, Shown
-from evaljudge.corpora import CorpusSource, notes_on, open_corpus, unread_columns
-from evaljudge.corpora.columns import AXIS, OPTIONS, ColumnNames, Unread, named, named_columns
+from evaljudge.corpora import CorpusSource, notes_on, of_sources, open_corpus, unread_columns
+from evaljudge.corpora.columns import (
+    AXIS,
+    IN_INIT,
+    OPTIONS,
+    ColumnNames,
+    Unread,
+    named,
+    named_columns,
+)
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.grouping import SEVERAL_ROWS
+from evaljudge.corpora.grouping import SEVERAL_ROWS, TEXT_AGAIN
 from evaljudge.corpora.longer import LEFT_OUT, longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -68,20 +76,19 @@ class Started(Shown):
 class _Seen:
     def __init__(self, path: Input, columns: Mapping[str, str]) -> None:
         self.path, self.columns = f"{path}", columns
-        systems, sources = set[str](), set[int]()
+        systems = set[str]()
         self.has_references = self.has_context = False
-        with open_corpus(CorpusSource(path, columns=columns, advice=OPTIONS), "skip") as corpus:
+        with open_corpus(CorpusSource(path, columns=columns, advice=IN_INIT), "skip") as corpus:
             for case in corpus:
                 systems.update(candidate.system for candidate in case.candidates)
-                sources.add(hash(case.document.source))
                 self.has_references |= bool(case.document.references)
                 self.has_context |= bool(case.document.context)
             self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
-            if repeated := next((bad for bad in self.bad if SEVERAL_ROWS in bad), None):
-                raise UserError(repeated)
+            if repeated := next((bad for bad in self.bad if f": {TEXT_AGAIN}" in bad), None):
+                raise UserError(f"{repeated}. {SEVERAL_ROWS}")
             every = expand(path) if isinstance(path, str) else ()
             files = [f for f in every if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
@@ -94,7 +101,6 @@ class _Seen:
             raise UserError(f"{path}: {most} rows are bad ({self.bad_rows:,}): {self.bad[0]}")
         if not self.texts:
             raise UserError(f"{path}: no text to judge is in it")
-        self.sources = len(sources)
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
         called = [system for system in systems if not NAMELESS.fullmatch(system)]
         of = f" of {counted(len(called), 'system', 'systems')}" if called else ""
@@ -142,9 +148,9 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in seen_in})
     rateable = ", ".join(axis.name for axis in task.axes)
     columns = _columns(corpus, theirs, known, given, others, rateable, ask)
+    if "doc_id" not in given.values():
+        columns = of_sources(CorpusSource(corpus, columns=columns)).columns
     seen = _Seen(corpus, columns)
-    if "doc_id" in {to for name, to in columns.items() if name not in given}:
-        columns, seen = _of_sources(corpus, columns, seen)
     model = _answer("model", wanted.model, "", ask, _named)
     judges = list[str]()
     if model != NO_MODEL:
@@ -161,22 +167,6 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
         hint = f"a model behind a URL is `{{endpoint: URL, name: {model}}}`"
         warnings.append(f"model {model}: no such folder ({hint})")
     return Started(wanted.to, read, seen.summary, warnings)
-
-
-def _of_sources(
-    path: Input, columns: Mapping[str, str], seen: _Seen
-) -> tuple[Mapping[str, str], _Seen]:
-    """Without a column that is likely to name documents, where it names the texts: then rows with
-    the same source are one document."""
-    if not seen.sources < seen.documents == seen.texts:
-        return columns, seen
-    others = {name: to for name, to in columns.items() if to != "doc_id"}
-    try:
-        joined = _Seen(path, others)
-    except UserError:
-        return columns, seen
-    is_whole = joined.bad_rows <= seen.bad_rows  # else a system has two texts of one source
-    return (others, joined) if is_whole else (columns, seen)
 
 
 def _columns(
@@ -197,7 +187,7 @@ def _columns(
         given.update(changes)
         if ask and (lacking := needed()):
             raise UserError(lacking)
-        theirs.refuse_wide(f"{path}", given)
+        theirs.refuse_wide(f"{path}", given, IN_INIT)
         _Seen(path, columns)
         return columns
 
@@ -283,12 +273,6 @@ def _likely_task(columns: Iterable[str]) -> str:
 
 def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
     yield from notes_on(seen.bad_rows, 0, seen.bad)
-    if seen.sources < seen.documents == seen.texts:
-        yield (
-            f"{seen.path}: every text has a document of its own, though {seen.sources:,} sources "
-            f"serve {seen.documents:,} documents: `doc_id` should name the source, not the text: "
-            "where rows of one source are one document, leave it out of `columns`, or the file"
-        )
     yield from (note for note in seen.notes if not note.startswith("not read"))
     judged = [axis.name for axis in task.axes if judges]  # all, where people rated none of them
     yield from () if seen.rated.keys() & judged else unmatched(judged, seen.rated)

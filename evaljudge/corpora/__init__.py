@@ -7,8 +7,8 @@ with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from evaljudge.corpora.columns import CONFIGURATION, MOST, Advice, ColumnNames, Unread
@@ -67,6 +67,19 @@ def unread_columns(*inputs: Input) -> Unread:
         if len(rows.unread.by_rater) >= MOST:
             raise UserError(f"{inputs[0]}: has too many raters: give ratings by axis, then rater")
     return rows.unread
+
+
+def of_sources(source: CorpusSource) -> CorpusSource:
+    """Without a column that is likely to name documents, where it names the texts: then rows with
+    the same source are one document."""
+    others = {name: "" if to == "doc_id" else to for name, to in source.columns.items()}
+    if others != source.columns:
+        joined = replace(source, columns=others)
+        with suppress(UserError), open_corpus(source, "skip") as corpus:
+            if corpus.sources_of_texts():
+                with open_corpus(joined, "skip") as other:  # else a system has two of one source
+                    return joined if other.skipped_rows <= corpus.skipped_rows else source
+    return source
 
 
 def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:

@@ -43,6 +43,10 @@ MOST_NAMED = 10
 LONGEST_NAME = 30  # of a newspaper
 FEWEST_WORDS = 9  # of what is no name of a document
 WIDE = "a column for each system, or nested keys? `evaljudge init` makes a CSV or JSON file longer"
+A_ROW_EACH = (
+    "give each text a row, with columns such as `source`, `system` and `text`, or, in CSV or JSON, "
+    "each system a column, such as `gpt4_text` and `llama_text`"
+)
 OF_DOCUMENT, OF_CANDIDATE = KNOWN_FIELDS[:5], KNOWN_FIELDS[5:]
 ODD_AMONG = 5  # cells of ratings, one may be none, as a slip: its row is bad then
 MOST_RATERS = 20  # a longer list of numbers is a vector, not one rating for each rater
@@ -101,7 +105,7 @@ _BARE = r"[A-Za-z_][\w.-]*"  # what YAML needs no quotes for
 _GRADES = {
     *("excellent", "very good", "good", "fair", "average", "poor", "very poor", "bad", "terrible"),
     *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "yes", "no"),
-    *("high", "medium", "low", "true", "false", "pass", "fail"),
+    *("high", "medium", "low", "true", "false", "pass", "fail", "ok", "okay"),
 }
 _OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
@@ -113,6 +117,7 @@ class Advice:
     as_options: bool
     skip: str  # what to do so that bad rows are counted and left out
     in_memory: bool = False
+    shapes: str = WIDE  # what to do with a table of another shape
     given: Mapping[str, str] = field(default_factory=dict)  # columns that are named already
 
     def columns(self, columns: Mapping[str, str]) -> str:
@@ -137,7 +142,8 @@ class Advice:
 
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
-IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True)
+IN_INIT = replace(OPTIONS, shapes=A_ROW_EACH)
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=A_ROW_EACH)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
@@ -307,8 +313,8 @@ class Unread:
                     self._ratings[name] = field or self._ratings[name]
                     may_slip = not field_called(name)  # an answer may be a number, too
                     self._odd[name] += -1 if field else ODD_AMONG - 1 if may_slip else 1 << 60
-                    if isinstance(value, str) and not field:
-                        self.no_numbers.setdefault(name, value)
+                    if isinstance(value, str | bool) and not field:
+                        self.no_numbers.setdefault(name, f"{value}")
                 self._note_length(name, value)
 
     def _note_length(self, name: str, value: Any) -> None:
@@ -335,8 +341,8 @@ class Unread:
                 if name != "source"
             ),
             *(
-                f"not read: `{name}` has words such as {shown(self.no_numbers[name])}: if they are "
-                "ratings, write numbers in their place"
+                f"`{name}` is not read: it has words such as {shown(self.no_numbers[name])}: if "
+                "they are ratings, write numbers in their place"
                 for name in no_axes
             ),
             *self.hints({}),
@@ -350,7 +356,8 @@ class Unread:
         if texts and "source" in unknown.values() and "text" not in self.advice.given.values():
             unknown = {"text": "source", texts[0]: "text"} if "text" in self.known else unknown
         elif unknown.get("THEIR_SOURCE") and "context" in self.known:
-            unknown = {n: to for n, to in unknown.items() if to != "source"} | {"context": "source"}
+            theirs = next((n for n, to in self.advice.given.items() if to == "context"), "context")
+            unknown = {n: to for n, to in unknown.items() if to != "source"} | {theirs: "source"}
         if unknown and (self.advice.as_options or not self._fields()):
             return [f"name the column: {self.advice.columns(unknown)}"]
         return self._note("these have likely names", self._fields(), unknown)
@@ -405,7 +412,15 @@ class Unread:
         lacking = {n: to for n, to in likely.items() if to.partition(".")[0] not in self.known}
         return self.changed(lacking, given)
 
-    def refuse_wide(self, path: str, given: Mapping[str, str]) -> None:
+    def shape(self) -> list[str]:
+        """What to do where no column, or several, may be the texts."""
+        if any(name.count(" ") >= FEWEST_WORDS for name in self._longest):
+            return ["is the header missing? The first line looks like texts, not like names"]
+        if max(self._longest.values(), default=0) <= LONGEST_NAME:
+            return ["no column holds texts: add them from the table that they were rated in"]
+        return [self.advice.shapes]
+
+    def refuse_wide(self, path: str, given: Mapping[str, str], advice: Advice = OPTIONS) -> None:
         """Of columns of several systems' texts one would be read, and the others dropped."""
         fields = self._fields()
         texts = [name for name, field in fields.items() if field == "text"]
@@ -413,7 +428,7 @@ class Unread:
         if len(texts) > 1 and not is_long and "text" not in given.values():
             one = f"to judge one alone, give {OPTIONS.columns({texts[0]: 'text'})}"
             raise UserError(
-                f"{path}: several columns look like texts ({named(texts)}): {WIDE}; {one}"
+                f"{path}: several columns look like texts ({named(texts)}): {advice.shapes}; {one}"
             )
 
     @property
@@ -501,9 +516,11 @@ def _axis_of_dotted(name: str) -> str:
 
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
-    if isinstance(value, Mapping) and name.casefold() not in known_axes():
-        numbers = [inner for inner in value.values() if not is_absent(inner)]
-        are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, value))
+    each = value if isinstance(value, list) else [value]
+    if each and all(isinstance(one, Mapping) for one in each) and name not in known_axes():
+        numbers = [inner for one in each for inner in one.values() if not is_absent(inner)]
+        are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, each[0]))
+        are_scores = are_scores or (each is value and known_axes().isdisjoint(each[0]))
         is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)
@@ -529,10 +546,11 @@ def _of_raters(
     """The axis of each column, in which columns of single raters share one (`fluency_r1`,
     `fluency_r2`, or `anna_fluency`, `ben_fluency`), also with a column that is read; one of
     their means is left out beside them, but `fluency` beside `fluency_r2` alone is a rater's."""
-    bare, taken = {name: _OF_RATER.sub("", name) for name in ratings}, {*ratings.values(), *read}
-    taken.update(by_rater.values())
+    bare = {name: _OF_RATER.sub("", name) for name in ratings}
+    no_means = [name for name in ratings if not re.search(_MEANS, name, re.IGNORECASE)]
+    taken = {*(ratings[name] for name in no_means), *read, *by_rater.values()}
     for name in ratings:
-        *first, last = re.split(r"_|\.| - ", name.casefold())
+        *first, last = re.split(r"_|\.| - |: ", name.casefold())
         if "_".join(first) in known_axes():
             bare[name] = "_".join(first)
         elif last in known_axes() and f"{DOTTED}{last}" not in taken:  # not `gpt4_fluency` there
@@ -542,8 +560,8 @@ def _of_raters(
     axes = {n: a for n, a in axes.items() if a != ratings[n] or _OF_RATER.search(n)}
     shared = Counter(chain(read, axes.values()))
     numbered = {a for name, a in axes.items() if shared[a] == 1 and _OF_RATER.search(name)}
-    no_means = (name for name in by_people if not re.search(_MEANS, name, re.IGNORECASE))
-    whole = _first_for_each({n: ratings[n] for n in no_means if ratings[n] in numbered})
+    alone = [n for n in by_people if n in no_means and ratings[n] in numbered]
+    whole = _first_for_each({name: ratings[name] for name in alone})
     shared.update(whole.values())
     raters = {n: a for n, a in axes.items() if shared[a] > 1} | whole
     raters |= {name: by_rater[name] for name in by_people if name in by_rater}
@@ -560,6 +578,8 @@ def _may_be_rating(value: Any) -> bool:
     if isinstance(value, list | Mapping):
         each = value.values() if isinstance(value, Mapping) else value
         numbers = [number for number in each if not is_absent(number)]
+        if isinstance(value, list) and any(isinstance(number, Mapping) for number in numbers):
+            return False
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     if isinstance(value, str):
         value, _ = plain(value)

@@ -9,6 +9,7 @@ A row without a name in a corpus that has some is the user's mistake.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +19,8 @@ from math import inf, isnan
 from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
-from evaljudge.corpora.columns import WIDE, Advice, ColumnNames, Unread
-from evaljudge.corpora.grouping import SEVERAL_ROWS, Grouped, Grouping, rated_text
+from evaljudge.corpora.columns import Advice, ColumnNames, Unread
+from evaljudge.corpora.grouping import SEVERAL_ROWS, TEXT_AGAIN, Grouped, Grouping, rated_text
 from evaljudge.corpora.rows import (
     RATER,
     BadRow,
@@ -140,11 +141,11 @@ class NamedRows:
     def _named(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fields, source = dict(row), row.get("source")
         if "doc_id" in self._lacking and isinstance(source, str):
-            digest = blake2b(source.encode(errors="surrogatepass"), digest_size=6)
+            digest = blake2b(source.strip().encode(errors="surrogatepass"), digest_size=6)
             fields.setdefault("doc_id", digest.hexdigest())
         if "system" not in self._lacking:
             return fields
-        if (doc_id := clean(str(fields.get("doc_id")))) != self._document:
+        if (doc_id := clean(str(fields.get("doc_id"))).strip()) != self._document:
             self._document, self._numbers = doc_id, count(self._kept(doc_id) + 1)
 
         def numbered(text: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,7 +218,9 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
                 problem = str(refused)
         if problem:
             bad += 1
-            is_first = SEVERAL_ROWS in problem and not any(SEVERAL_ROWS in one for one in named)
+            is_first = problem.startswith(TEXT_AGAIN) and not any(
+                TEXT_AGAIN in one for one in named
+            )
             is_named = bad <= NAMED_WHEN_SKIPPED or is_first
             named += [f"{row.place}: {problem}"] if is_named else []
     people = dict[str, Sequence[str]]()
@@ -235,14 +238,18 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
         is_odd = "THEIR_TEXT" in unknown and not columns.advice.in_memory
-        shapes = [WIDE] if is_odd else []
+        shapes = unread.shape() if is_odd else []
         hints = "; ".join([f"seen: {names}", *unread.hints(unknown), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
         remedy = f"Correct this, or {columns.advice.skip}"
-        said = f"{rows_are}: {'; '.join(named[:NAMED_ON_FAILURE])}. {remedy}"
+        shown_rows = "; ".join(named[:NAMED_ON_FAILURE])
+        why = f"{SEVERAL_ROWS}. " if TEXT_AGAIN in shown_rows else ""
+        if re.search("(source|text): must be a string, not (dict|list)", shown_rows):
+            why += f"{columns.advice.shapes[0].upper()}{columns.advice.shapes[1:]}. "
+        said = f"{rows_are}: {shown_rows}. {why}{remedy}"
         raise UserError("; ".join([said, *unread.hints({})]))
     digest, ratings_digest = _digests(grouping)
     return Corpus(
@@ -257,12 +264,19 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         raters=people,
         unread=(
             *slips(grouping.each_rating(), partial(rated_text, columns.theirs)),
-            *(chain(theirs.notes(), unread.notes(), _many_of(grouping)) if own else ()),
+            *(chain(theirs.notes(), unread.notes(), _many_of(grouping, columns)) if own else ()),
         ),
     )
 
 
-def _many_of(cases: Grouped) -> Iterator[str]:
+def _many_of(cases: Grouped, columns: ColumnNames) -> Iterator[str]:
+    if sources := cases.sources_of_texts():
+        yield (
+            f"every text has a document of its own, though {sources:,} sources serve "
+            f"{cases.counts()[0]:,} documents: `doc_id` should name the source, not the text: "
+            "where rows of one source are one document, give "
+            f"{columns.advice.columns({columns.theirs('doc_id'): ''})}"
+        )
     if (systems := cases.systems()) > MOST_SYSTEMS:
         yield (
             f"{systems:,} systems: the {MOST_SYSTEMS} with the most documents are compared with "

@@ -4,24 +4,38 @@
 -> {"id": 1, "data.article": …, "model": "A", "text": …}, {"id": 1, "data.article": …, …}
 {"d1": {"article": …, "outputs": {"A": …, "B": …}}}
 -> {"id": "d1", "article": …, "outputs.A": …, "outputs.B": …}
+{"article": {"0": …, "1": …}, "fluency": {"0": 4, "1": 5}}
+-> {"article": …, "fluency": 4}, {"article": …, "fluency": 5}
 {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]}
 -> {"messages": "Hi", "response": "Hello!"}
+
+Also of a table in whose cells such messages are written.
 """
 
 import json
+from ast import literal_eval
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evaljudge.corpora.columns import field_called
+from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import CorpusFile, file_of
-from evaljudge.corpora.rows import clean
+from evaljudge.corpora.rows import Row, accepted, clean, is_number
 
 ANSWER = "response"
 
 
+def has_talk(path: str) -> bool:
+    """Whether one of a file's first rows has a conversation that is written as a text."""
+    rows = (row.fields for row in islice(read_generic((path,)), 9) if isinstance(row, Row))
+    return any(_talk_in(value) is not value for row in rows for value in row.values())
+
+
 def flat(path: str) -> CorpusFile | None:
-    """None where the file is no JSON, or has nothing nested."""
+    """None where nothing is nested in the file."""
     try:
         content = Path(path).read_text(encoding="utf-8-sig")
         try:
@@ -29,14 +43,19 @@ def flat(path: str) -> CorpusFile | None:
         except ValueError:
             whole = [json.loads(line) for line in content.split("\n") if line.strip()]
     except (OSError, ValueError, RecursionError):
-        return None
+        if not has_talk(path):
+            return None
+        whole = [dict(row.fields) for row in map(accepted, read_generic((path,)))]
     if isinstance(whole, dict) and path.endswith(".jsonl"):  # of one row
         whole = [whole]
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
     if len(lists) == 1:  # {"data": [{…}, …]}
         (whole,) = lists
     is_keyed = isinstance(whole, dict) and all(isinstance(v, dict) for v in whole.values())
-    items = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
+    items: Any = [{"id": name, **row} for name, row in whole.items()] if is_keyed else whole
+    names = [list(v) for v in whole.values()] if is_keyed else []
+    if names and names[0][:1] == ["0"] and all(one == names[0] for one in names):  # by columns
+        items = [{name: cells[n] for name, cells in whole.items()} for n in names[0]]
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
     rows = [row for item in items for row in _rows(item)]
@@ -44,15 +63,19 @@ def flat(path: str) -> CorpusFile | None:
 
 
 def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    fields = dict(_leaves(item))
+    fields = {name: _talk_in(value) for name, value in _leaves(item)}
+    people = {name: rated for name, value in fields.items() if (rated := _by_people(name, value))}
+    if people and "ratings" not in fields:
+        ratings = {axis: each for rated in people.values() for axis, each in rated.items()}
+        fields = {n: v for n, v in fields.items() if n not in people} | {"ratings": ratings}
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
     talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
         n for n, value in fields.items() if n not in talks and _are(value) and _has_text(value)
     ]
-    if len(talks) == 1:
-        has_answer = any("text" in (name, field_called(name)) for name in fields)
-        fields |= _turns(talks[0], fields[talks[0]], not has_answer)
+    has_answer = len(talks) > 1 or any("text" in (name, field_called(name)) for name in fields)
+    for name in talks:
+        fields |= _turns(name, fields[name], not has_answer)
     for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
         inner = dict(_leaves(text))
         outer = {f"document.{name}" if name in inner else name: v for name, v in fields.items()}
@@ -71,6 +94,34 @@ def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
             yield from _leaves(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", clean(value) if isinstance(value, str) else value
+
+
+def _talk_in(value: Any) -> Any:
+    """The turns in a table's cell, which is in JSON or as Python prints them; else what it is."""
+    if isinstance(value, str) and value.lstrip().startswith("[") and "role" in value:
+        for read in (json.loads, literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return turns if _are(turns := read(value), "role", "content") else value
+    return value
+
+
+def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:
+    """The ratings in annotations as Label Studio and Argilla write them, by axis and person."""
+    ratings = dict[str, dict[str, Any]]()
+    for number, each in enumerate(value if _are(value) else (), 1):
+        who = each.get("completed_by", each.get("user_id")) or number
+        results = each["result"] if _are(each.get("result"), "from_name", "value") else []
+        said = {result["from_name"]: result["value"] for result in results}
+        alone = {name.rpartition(".")[2]: each} if "user_id" in each else {}
+        for axis, rated in (said or _dict(each.get("values")) or alone).items():
+            found = [_dict(rated).get(kind) for kind in ("rating", "number", "value")]
+            for rating in filter(is_number, found):
+                ratings.setdefault(axis, {})[f"{_dict(who).get('id', who)}"] = rating
+    return ratings
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _are(value: Any, *keys: str) -> bool:

@@ -19,10 +19,11 @@ from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
+TEXT_AGAIN = "the text of "
 SEVERAL_ROWS = (
-    "several rows for one text: one for each rater or axis, or one twice? Name the column of "
-    "raters (`rater`; number them where they have no names), or give each text one row: "
-    "`evaljudge init` joins those of a `dimension`"
+    "Several rows for one text: one for each rater? Name the column of raters (`rater`; number "
+    "them where they have no names). One for each axis? If a column such as `criterion` or "
+    "`dimension` names it, `evaljudge init` makes one row of them. Else give each text one row"
 )
 CACHE_KIB = 65_536
 SCHEMA = f"""
@@ -50,6 +51,8 @@ _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
 _NUMBERED = """SELECT coalesce(max(CAST(substr(system, 6) AS INTEGER)), 0) FROM candidate
 JOIN document d ON d.number = document WHERE doc_id = ? AND system LIKE 'text %'"""
+_SOURCES = """SELECT coalesce(source, d.number), iif(system LIKE 'text %', d.number, system)
+FROM candidate JOIN document d ON d.number = document"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 _AGAIN = """SELECT text, a.place, doc_id, system FROM again a
@@ -85,6 +88,16 @@ class Grouped:
 
     def systems(self) -> int:
         return int(self._one("SELECT count(DISTINCT system) FROM candidate")[0])
+
+    def sources_of_texts(self) -> int:
+        """How many sources there are, if every text has a document of its own though several
+        systems' texts are of one source; else 0."""
+        documents, texts, _ = self.counts()
+        if documents < texts:
+            return 0
+        each = [(hash(f"{text}".strip()), who) for text, who in self.index.execute(_SOURCES)]
+        sources = len({text for text, _ in each})
+        return sources if sources < len({*each}) else 0
 
     def rated_on(self) -> dict[str, int]:
         """How many candidates are rated on each axis, in order of first appearance."""
@@ -174,7 +187,7 @@ class Grouping(Grouped):
         for (part, text), before in zip(fields.items(), texts, strict=True):
             if text is not None and before is None:
                 new[part] = text
-            elif text not in (None, before):
+            elif text is not None and text.strip() != before.strip():
                 (first,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
                 about = f"`{part}` of document {shown(row.doc_id)}"
                 raise RefusedError(f"{about} is another than in {first}")
@@ -182,11 +195,11 @@ class Grouping(Grouped):
         for candidate in row.candidates:
             find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"
             if earlier := self._one(find, number, candidate.system):
-                if candidate.text and candidate.text == earlier[1]:
+                if candidate.text and candidate.text.strip() == earlier[1].strip():
                     is_there = row.by_one and self._rated_too(number, candidate, place)
                     if is_there:
                         continue
-                    raise RefusedError(f"the text of {earlier[0]} again: {SEVERAL_ROWS}")
+                    raise RefusedError(f"{TEXT_AGAIN}{earlier[0]} again")
                 raise RefusedError(_again(row, candidate.system, earlier[0]))
         for part, text in new.items():
             fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'

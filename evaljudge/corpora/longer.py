@@ -13,10 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaljudge.corpora import unread_columns
-from evaljudge.corpora.columns import OF_DOCUMENT, ColumnNames, Unread, axis_called, field_called
+from evaljudge.corpora import flat, unread_columns
+from evaljudge.corpora.columns import (
+    IN_INIT,
+    OF_DOCUMENT,
+    ColumnNames,
+    Unread,
+    axis_called,
+    field_called,
+)
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.flat import flat
 from evaljudge.corpora.memory import LONGER, CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, RATER, accepted, clean, is_absent, name_in
 from evaljudge.errors import UserError
@@ -43,12 +49,12 @@ def longer(
 ) -> tuple[CorpusFile, str, Names] | None:
     """A file with the same texts, to be written; a line about it, and what each column became. None
     where the table has none of these shapes beyond doubt."""
-    is_nested = theirs.lacks_texts(given)
     if not Path(path).is_file() or "candidates" in theirs.known:
         return None
+    is_nested = (has_talk := flat.has_talk(path)) or theirs.lacks_texts(given)
     if "ratings" in theirs.known and not is_nested:
         return None
-    nested = flat(path) if is_nested else None
+    nested = flat.flat(path) if is_nested else None
     table, theirs = (nested, unread_columns(nested)) if nested else (path, theirs)
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
@@ -57,19 +63,20 @@ def longer(
         known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
         made = _by_document(table, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
-        theirs.refuse_wide(path, given)
+        theirs.refuse_wide(path, given, IN_INIT)
         made, shape = _by_text(table, theirs, ours, given), "a row for each axis"
     if made:
         lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in made[0])
         content, became = clean(lines).encode(), made[1]
     elif nested:
-        content, became, shape = nested.content, {}, "nested keys"
+        content, became = nested.content, {}
+        shape = "conversations" if has_talk else "nested keys"
     else:
         return None
     file = folder / f"{Path(path).stem}{LONGER}"
     if not force and file.exists() and file.read_bytes() != content:
         raise UserError(f"{file}: is there, and is not what {path} becomes: give --force")
-    each = ", ".join(one_line(f"{name} = {now}") for name, now in became.items())
+    each = ", ".join(one_line(f"{name} is {now}") for name, now in became.items())
     said = f"{path} has {shape}, so {file} is made of it{f': {each}' if each else ''}"
     return CorpusFile(file.name, content, str(file)), said, became
 
@@ -126,8 +133,9 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
         first, last = rf"({key}){_APART}(.+)", rf"(.+){_APART}({key})"
         if found := re.fullmatch(rf"{first}|{last}|[^\W_]+{_APART}{first}", name):
             inner = found[2] or found[3] or found[6]
+            is_rater = field_called(inner) == RATER and name not in theirs.rated  # not `A_rater1`
             is_number = inner == "ratings" != theirs.rated.get(name, inner)
-            inner = "rating" if is_number else RATER if field_called(inner) == RATER else inner
+            inner = "rating" if is_number else RATER if is_rater else inner
             cells[name] = keys[found[1] or found[4] or found[5]], inner
     is_of_model = any(field_called(name) == "system" for _, name in cells.values())
     return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
@@ -143,13 +151,14 @@ def _by_text(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:
     for row in map(accepted, read_generic((path,), columns)):
         of, number = row.fields, (row.fields.get("ratings") or {}).get(scores[0])
         text = {n: of[n] for n in KNOWN_FIELDS if n in of and n not in ("ratings", RATER)}
-        ratings = texts.setdefault(json.dumps(text), text | {"ratings": {}})["ratings"]
+        key = json.dumps({n: f"{value}".strip() for n, value in text.items()})
+        ratings = texts.setdefault(key, text | {"ratings": {}})["ratings"]
         if is_absent(str(number)):
             continue
         if is_absent(of.get(axes[0])):
             odd = odd or f"{row.place}: needs `{axes[0]}`"
             continue
-        named[axis := axis_called(name_in(row, axes[0]).strip())] = None
+        named[axis := axis_called(name_in(row, axes[0]))] = None
         by = "" if is_absent(of.get(RATER)) else name_in(row, RATER)
         if by in (each := ratings.setdefault(axis, {})):
             whose = f" by {shown(by)} for one text" if by else f" for one text: name the `{RATER}`"

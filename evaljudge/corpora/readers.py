@@ -21,7 +21,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, axis_called, known_axes
 from evaljudge.corpora.rows import (
     DOTTED,
     IN_EXCEL,
@@ -248,8 +248,12 @@ def read_parquet(
     columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
     def holds_numbers(kind: pa.DataType, is_inner: bool = False) -> bool:
-        """A list alone is none: it may be a vector of thousands."""
+        """A list alone is none: it may be a vector of thousands; but one of integers is."""
         is_named = pa.types.is_struct(kind) or pa.types.is_map(kind)
+        of_list = kind.value_type if pa.types.is_list(kind) else kind
+        is_named |= pa.types.is_struct(of_list) or (
+            of_list != kind and pa.types.is_integer(of_list)
+        )
         inner = (kind.field(place).type for place in range(kind.num_fields))
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         within = is_named or is_inner
@@ -265,6 +269,7 @@ def read_parquet(
             for field, our in zip(schema, ours, strict=True)
             if our in wanted
             or our.startswith(DOTTED)
+            or axis_called(our) in known_axes()
             or columns.has_part_of(field.name)
             or holds_numbers(field.type)
         ]

@@ -125,9 +125,9 @@ def accepted(row: Row | BadRow) -> Row:
 def name_in(row: Row, field: str) -> str:
     """The name in a field that must have one; it may be a number."""
     value = row.fields.get(field)
-    if value is None or value == "" or isinstance(value, bool | dict | list):
+    if value is None or isinstance(value, bool | dict | list) or not (name := str(value).strip()):
         raise UserError(f"{row.place}: needs `{field}`; {keys_of(row.fields)}")
-    return str(value)
+    return name
 
 
 def keys_of(fields: Mapping[str, Any]) -> str:
@@ -211,6 +211,10 @@ def with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
         each[int(place)] = dotted.pop(column)
     if isinstance(ratings, str):
         joined["ratings"] = ratings = json_or_text(ratings) if ratings else None
+    each = ratings if isinstance(ratings, list) else []  # of an object for each rater
+    if each and all(isinstance(one, Mapping) for one in each):
+        axes = dict.fromkeys(axis for one in each for axis in one)
+        joined["ratings"] = ratings = {axis: [one.get(axis) for one in each] for axis in axes}
     if isinstance(fields.get("raters"), Mapping) and isinstance(ratings, Mapping | None):
         joined["ratings"] = ratings = {**(ratings or {}), **joined.pop("raters")}
     if dotted and isinstance(ratings, Mapping | None):
@@ -308,9 +312,9 @@ def _mean(numbers: list[float]) -> float:
 def _name(value: Any) -> str:
     is_finite = not isinstance(value, float) or isfinite(value)
     is_name = isinstance(value, str) or (is_number(value) and is_finite)
-    if is_name and (name := clean(str(value))):
+    if is_name and (name := clean(str(value)).strip()):  # a blank at its end is a slip
         return name
-    raise ValueError("is empty" if value == "" else f"must be a string, not {kind(value)}")
+    raise ValueError("is empty" if is_name else f"must be a string, not {kind(value)}")
 
 
 def _text(value: Any) -> str | None:
@@ -374,7 +378,7 @@ def _of_its_rater(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if is_absent(rater) or not isinstance(ratings, Mapping):
         return fields
     named = {
-        axis: rating if isinstance(rating, list | Mapping) else {str(rater): rating}
+        axis: rating if isinstance(rating, list | Mapping) else {str(rater).strip(): rating}
         for axis, rating in ratings.items()
     }
     return {**fields, "ratings": named}

@@ -356,6 +356,45 @@ def alone(findings: Findings) -> list[str]:
     return shown
 
 
+def test_ids_of_texts_are_not_taken_for_ids_of_documents(tmp_path):
+    rows = [
+        {"id": f"t{n}{s}", "article": f"article {n}", "model": s, "answer": "t", "fluency": n}
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    file = tabled(tmp_path / "texts.csv", rows)
+    findings = evaljudge.agree(file).findings
+    assert (findings.cases, findings.candidates) == (3, 6)
+    assert "id = not read" in findings.warnings[0]
+    given = evaljudge.agree(file, column={"id": "doc_id"}).findings
+    assert given.cases == 6
+    assert any("though 3 sources serve 6 documents" in warning for warning in given.warnings)
+
+
+@pytest.mark.parametrize("by", ["id", "article"])
+def test_white_space_at_the_ends_of_names_and_sources_is_none_of_theirs(tmp_path, by):
+    """Also where scores and raters name them."""
+    rows = [
+        {by: f"article {n}", "model": s, "answer": f"t{n}{s}", "who": who, "fluency": n}
+        for n in range(3) for s in "AB" for who in ("ann", "ben")
+    ]  # fmt: skip
+    if by == "id":
+        rows = [row | {"article": f"source {row[by]}"} for row in rows]
+    blank = [{name: f"{cell} " for name, cell in row.items()} for row in rows[1::3]]
+    odd = [blank[n // 3] if n % 3 == 1 else row for n, row in enumerate(rows)]
+    columns = {"article": "source", "model": "system", "answer": "text", "who": "rater"}
+    columns |= {"id": "doc_id"} if by == "id" else {}
+    found = []
+    for number, written in enumerate((rows, odd)):
+        file = tabled(tmp_path / f"{number}.csv", written)
+        scores = (
+            [{**row, "scorer": "mine", "value": 1} for row in written[::2]] if by == "id" else []
+        )
+        found += [evaljudge.agree(file, scores or (), column=columns).findings]
+    assert found[0].cases == 3
+    assert found[0].coverage == found[1].coverage
+    assert found[0].rows == found[1].rows
+
+
 def test_each_named_rater_is_compared_with_the_others(tmp_path):
     """From columns, from names in cells, of a run, and from the files that a run was given."""
     columns = {f"fluency_{name}": "ratings.fluency" for name in NAMES}

@@ -141,6 +141,8 @@ def test_bad_rows_and_ids_are_named():
     assert "`doc_id` should name the source, not the text" in warning
     (warning,) = made(file, force=True).warnings
     assert "rows with the same `source` are taken for one document" in warning
+    assert load_config("config.yaml").corpus.columns["id"] == ""  # so that no run advises it
+    assert "`id`" not in planned("config.yaml", engines=ScriptedEngines()).text
 
 
 def test_names_and_servers_are_written_as_yaml_reads_them():
@@ -239,6 +241,7 @@ example_id=doc_id conversation=source chatbot=system reply=text context coherenc
 ratings.coherence coherence_ben=ratings.coherence coherence_mean
 document=source summary=text Fluency_(Rater_1)=ratings.fluency Fluency_[Rater_2]=ratings.fluency
 document=source summary=text Anna_-_Fluency=ratings.fluency ben_-_fluency=ratings.fluency
+document=source summary=text Ann:_Fluency=ratings.fluency Ben:_Fluency=ratings.fluency Fluency_(avg)
 document=source reference_summary=references system system_summary=text annotator_id=rater
 uid=doc_id input=source output=text expected_output=references rouge_1 rater1 rater2
 user_input=source response=text retrieved_contexts=context
@@ -253,7 +256,9 @@ def test_plausible_headers_are_understood(header):
     """Documents and texts without names get some; columns of raters share an axis."""
     columns = {theirs: ours for theirs, _, ours in (c.partition("=") for c in header.split())}
     rated = re.compile(r"[Ff]luency|coherence|rater|annotator|rouge")
-    columns = {theirs.replace("_-_", " - "): ours for theirs, ours in columns.items()}
+    columns = {
+        re.sub("(?<=:)_|_(?=-)|(?<=-)_", " ", theirs): ours for theirs, ours in columns.items()
+    }
     rows = [{c: 1 + n % 4 if rated.search(c) else f"{c} {n}" for c in columns} for n in range(6)]
     made(write("csv", rows))
     config = load_config("config.yaml")
@@ -263,7 +268,7 @@ def test_plausible_headers_are_understood(header):
     assert (corpus.cases, len(case.candidates), bool(case.document.source)) == (6, 1, True)
     axes = [axis for axis, *_ in case.candidates[0].raters]
     assert len(axes) == any(
-        rater in header for rater in ("_r2", "_ben", "ben_", "judge2", "Rater_2")
+        rater in header for rater in ("_r2", "_ben", "ben_", "judge2", "Rater_2", "Ben:")
     )
     passes()
 
@@ -322,7 +327,7 @@ def test_wrong_flags(given, words):
 
 def test_a_row_for_each_rater_needs_their_names():
     rows = [row | {"human_fluency": rating} for row in as_rows(THEIRS) for rating in (4, 2)]
-    said = r"texts\.csv:3: the text of texts\.csv:2 again: several rows for one text: .*`rater`"
+    said = r"texts\.csv:3: the text of texts\.csv:2 again. Several rows for one text: .*`rater`"
     with pytest.raises(UserError, match=said):
         made(write("csv", rows))
     named = [row | {"worker_id": f"w{n % 2}"} for n, row in enumerate(rows)]
@@ -360,7 +365,7 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
         started = made(file, to=Path("new/c.yaml"), force=True)
     assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 5"
     assert "NaN" not in Path("new/texts.long.jsonl").read_text()
-    assert f", {WIDE[shape][1].format('gpt-4-turbo')} = " in capsys.readouterr().out
+    assert f", {WIDE[shape][1].format('gpt-4-turbo')} is " in capsys.readouterr().out
     assert any("look like ratings: `tone`; " in warning for warning in started.warnings)
     config = load_config("new/c.yaml")
     assert config.corpus.path == "new/texts.long.jsonl"
@@ -430,12 +435,47 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
 )
 def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
     row = {"article": "Of", "gpt4_summary": "a", "llama_summary": "b", "fluency_gpt4": 2}
-    said = r"several columns look like texts \(`gpt4_summary`, .*\): a column for each"
+    said = r"several columns look like texts \(`gpt4_summary`, .*\): give each text a row"
     with pytest.raises(UserError, match=said):
         made(write("csv", [row | more | {"id": n} for n in range(3)]))
-    with pytest.raises(UserError, match="makes a CSV or JSON file longer"):
+    with pytest.raises(UserError, match="or, in CSV or JSON, each system a column"):
         made(write("parquet", [row | {"id": n} for n in range(3)]))
     assert not Path("texts.long.jsonl").exists()
+
+
+TEXT = "The council closed the old bridge on Monday."
+NO_SHAPE: dict[str, tuple[dict[str, Any], str]] = {
+    "pairs": (
+        {"prompt": TEXT, "response_a": TEXT, "response_b": TEXT, "model_a": "A", "winner": "b"},
+        "give each text a row, with columns such as",
+    ),
+    "no header": ({"d0": "d1", TEXT + " Traffic goes over it.": TEXT, "A": "B"}, "is the header"),
+    "no texts": ({"article_id": "d1", "bot": "A", "fluency": 4}, "no column holds texts: add"),
+}
+
+
+@pytest.mark.parametrize("why", NO_SHAPE)
+def test_what_is_the_matter_with_a_table_that_no_shape_fits(why):
+    row, said = NO_SHAPE[why]
+    with pytest.raises(UserError, match=said) as raised:
+        made(write("csv", [row, row]))
+    assert "`evaljudge init`" not in str(raised.value)
+
+
+def test_a_hint_names_the_column_as_it_is_called():
+    row = {"title": "T", "content": TEXT, "output": "t", "model": "A", "fluency": 4}
+    with pytest.raises(UserError, match="`--column content=source`"):
+        made(write("csv", [row]))
+
+
+def test_raters_of_systems_that_letters_name_are_found():
+    row = {"article": TEXT, "A": "one text", "B": "another", "A_rater1": 4, "A_rater2": 5}
+    rows = [row | {"id": n, "B_rater1": 2, "B_rater2": 1} for n in range(3)]
+    (warning,) = made(write("csv", rows)).warnings
+    assert "look like ratings: `rater1`, `rater2`" in warning
+    advised = [f"rater{n}=ratings.fluency" for n in (1, 2)]
+    given = made(write("csv", rows), column=advised, force=True)
+    assert given.summary.endswith("6 texts of 2 systems; people rated fluency 6")
 
 
 @pytest.mark.parametrize("raters", [(), ("anna", "ben")])
@@ -451,9 +491,9 @@ def test_a_row_for_each_axis_becomes_one_for_each_text(raters, capsys):
     assert started.summary == "3 documents with 3 texts; people rated fluency 2, coherence 2"
     said = capsys.readouterr().out
     assert said.startswith(
-        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id = doc_id, "
+        "texts.csv has a row for each axis, so texts.long.jsonl is made of it: id is doc_id, "
     )
-    assert "criterion = the axes fluency, coherence, score = the ratings, comment" in said
+    assert "criterion is the axes fluency, coherence, score is the ratings, comment" in said
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         (text,) = corpus.find("d2").candidates
     if raters:
@@ -757,6 +797,12 @@ NESTED["names of the document and of its texts"] = [
                    for at, (s, (text, number)) in enumerate(texts.items())]}
     for n, article, texts in EACH
 ]  # fmt: skip
+NESTED["by columns, as pandas writes"] = {
+    name: {f"{n}": row[at] for n, row in enumerate(
+        (article, text, s, number)
+        for _, article, texts in EACH for s, (text, number) in texts.items()
+    )} for at, name in enumerate(("article", "summary", "model", "fluency"))
+}  # fmt: skip
 NESTED["ratings beside an object"] = [
     {"id": n, "data": {"article": article}, "summary": text, "model": s,
      "ratings": {"fluency": number}}
@@ -785,6 +831,80 @@ def test_a_conversation_before_an_answer_is_whole():
         (case,) = corpus
     assert case.document.source == "user: Hi\nassistant: Hello"
     assert case.candidates[0].text == "Good night"
+
+
+@pytest.mark.parametrize("say", [json.dumps, repr])
+def test_a_conversation_in_a_tables_cell_is_unfolded(say):
+    rows = [
+        {"messages": say([{"role": "user", "content": f"Hi {n}"},
+                          {"role": "assistant", "content": s}]),
+         "model": s, "fluency": n}
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    started = made(write("csv", rows))
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        sources = {case.document.source: case.candidates[0].text for case in corpus}
+    assert sources == {"Hi 0": "A", "Hi 1": "A", "Hi 2": "A"}
+
+
+def by_label_studio(n: int) -> dict[str, Any]:
+    result = {"from_name": "fluency", "type": "rating", "value": {"rating": n}}
+    comment = {"from_name": "why", "type": "textarea", "value": {"text": ["so"]}}
+    each = [{"completed_by": who, "result": [result, comment]} for who in ("ann", {"id": "ben"})]
+    return {"annotations": each}
+
+
+TOOLS = {
+    "Label Studio": by_label_studio,
+    "Argilla": lambda n: {
+        "responses": [
+            {"user_id": who, "values": {"fluency": {"value": n}, "why": {"value": "so"}}}
+            for who in ("ann", "ben")
+        ]
+    },
+    "Argilla 2": lambda n: {
+        "responses": {"fluency": [{"user_id": who, "value": n} for who in ("ann", "ben")]}
+    },
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_annotations_of_other_tools_are_ratings(tool):
+    rows = [
+        {"data": {"article": f"article {n}", "answer": f"{s} of {n}"}, "meta": {"model": s}}
+        | TOOLS[tool](1 + n)
+        for n in range(3) for s in "AB"
+    ]  # fmt: skip
+    Path("texts.json").write_text(json.dumps(rows))
+    assert made("texts.json").summary.endswith("people rated fluency 6")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert {text.raters["fluency"] for case in corpus for text in case.candidates} == {
+            (1.0, 1.0), (2.0, 2.0), (3.0, 3.0)
+        }  # fmt: skip
+        assert corpus.raters == {"fluency": ["ann", "ben"]}
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_list_has_a_rating_of_each_person(form):
+    """Of numbers, or of objects, as SummEval's `expert_annotations`."""
+    for name, each in {
+        "fluency": [4.0, 5.0],
+        "human_fluency": [4, 5],
+        "expert_annotations": [{"fluency": 4, "tone": 1}, {"fluency": 5, "tone": 2}],
+    }.items():
+        rows = [{n: v for n, v in row.items() if n != "human_fluency"} for row in as_rows(THEIRS)]
+        started = made(write(form, [row | {name: each} for row in rows]), force=True)
+        assert "people rated fluency 6" in started.summary
+        with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+            assert next(iter(corpus)).candidates[0].raters["fluency"] == (4, 5)
+
+
+@pytest.mark.parametrize("words", [("ok", "very bad"), ("yes", "no"), (True, False)])
+def test_words_in_place_of_ratings_are_named(words):
+    rows = [row | {"is it good": words[n % 2]} for n, row in enumerate(as_rows(THEIRS))]
+    (warning,) = made(write("jsonl", rows)).warnings
+    assert f"`is it good` is not read: it has words such as '{words[0]}'" in warning
 
 
 def test_a_system_may_have_two_texts_of_one_source():

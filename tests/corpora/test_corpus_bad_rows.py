@@ -66,7 +66,7 @@ def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
 
 AGAIN = [
     (flat(text="other"), "system 'A' of document 'd' again (first in cases.jsonl:1)"),
-    (flat(), f"the text of cases.jsonl:1 again: {SEVERAL_ROWS}"),
+    (flat(), "the text of cases.jsonl:1 again"),
     (
         nested({"system": "B", "text": ""}, {"system": "A", "text": ""}),
         "system 'A' of document 'd' again (first in cases.jsonl:1)",
@@ -91,6 +91,12 @@ def test_what_repeats_or_contradicts_is_refused_and_the_first_wins(
     assert (got.skipped, got.digest) == ((f"cases.jsonl:2: {problem}",), alone.digest)
 
 
+def test_what_several_bad_rows_need_is_said_once(refusal):
+    assert refusal(flat(), flat(), flat()).count(SEVERAL_ROWS) == 1
+    nested_key = refusal(flat(source={"text": "s"}), flat(source={"text": "s"}))
+    assert nested_key.count("`evaljudge init` makes a CSV or JSON file longer") == 1
+
+
 def test_systems_and_files_of_one_name(refusal, read, lines, tmp_path):
     row = nested(*({"system": s, "text": t} for s, t in [("A", "1"), ("B", "2"), ("A", "3")]))
     problem = "cases.jsonl:1: system 'A' of document 'd' again (first in cases.jsonl:1)"
@@ -103,7 +109,7 @@ def test_systems_and_files_of_one_name(refusal, read, lines, tmp_path):
     one, two = (lines(flat(), name=f"{folder}/c.jsonl") for folder in ("one", "two"))
     with pytest.raises(UserError) as raised:
         read((str(one), str(two)))
-    assert f"{two}:1: the text of {one}:1 again: " in str(raised.value)
+    assert f"{two}:1: the text of {one}:1 again. " in str(raised.value)
 
 
 def test_bad_rows_are_named_and_counted_and_are_no_first_appearance(read, lines, refusal):

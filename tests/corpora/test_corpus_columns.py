@@ -235,6 +235,7 @@ MANY = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}
 BESIDE = {"doc_id": "d", "source": "s", "ratings": {"tone": 4},
           "candidates": [{"system": "A", "text": "t"}]}  # fmt: skip
 RATED, REST = "not read, but these look like ratings: ", "not read: "
+WORDS = "`tone` is not read: it has words such as "
 NOTES: list[tuple[str, list[Row], list[str]]] = [
     ("csv jsonl parquet", [FLAT | {"coherence": 4, "overall": 3.5, "url": "x.org"}],
      [f"{RATED}`coherence`, `overall`. If so, give ", f"{REST}`url`"]),
@@ -243,13 +244,15 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
     *(("jsonl", [FLAT | {"tone": absent}, FLAT | {"doc_id": "d2", "tone": 4}], [f"{RATED}`tone`"])
       for absent in ("n/a", " NaN ", "-")),
     *(("jsonl", [FLAT | {"tone": first}, FLAT | {"doc_id": "d2", "tone": second}],
-       [f"{REST}`tone`"])
-      for first, second in ((4, "good"), ("good", 4), (4, 1000), (4, True))),
+       [note])
+      for first, second, note in ((4, "good", WORDS), ("good", 4, WORDS), (4, True, WORDS),
+                                  (4, 1000, f"{REST}`tone`"))),
     ("jsonl", [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}],
      [f"{RATED}`tone`", f"{REST}`vector`"]),
     ("jsonl", [BESIDE], [f"{REST}`ratings`"]),
     ("jsonl", [FLAT | MANY | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)],
-     ["201 systems: the 200 with the most", "31 axes are rated: statistics cover 30"]),
+     ["every text has a document of its own, though 1 sources serve 201",
+      "201 systems: the 200 with the most", "31 axes are rated: statistics cover 30"]),
     ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
      [f"{RATED}`rating_1`, `rating_2`"]),
     ("csv", [FLAT | {"rouge_1": 0.4, "worker": 7, "rater": 7}], [f"{REST}`rouge_1`, `worker`"]),

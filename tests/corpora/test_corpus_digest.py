@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-name = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
+name = st.text(st.characters(exclude_categories=["Cs"]), max_size=4).map(str.strip).filter(bool)
 rating = st.floats(-5, 5) | st.integers(-5, 5)
 ratings = st.dictionaries(st.sampled_from(["coherence", "fluency"]), rating)
 candidates = st.dictionaries(name, st.tuples(text, ratings), min_size=1, max_size=4)
