@@ -104,7 +104,7 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
         assert evaljudge.agree(outcome, wide).agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
-    assert "words   *     1.000  –" in repr(outcome.show("d0", "A"))
+    assert "words   *        1.000  –" in repr(outcome.show("d0", "A"))
     assert "name a run's folder, or cases by cases" in refusal(evaljudge.agree)
     unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
     with pytest.raises(UserError, match="cases: no candidate has human ratings to agree with"):
