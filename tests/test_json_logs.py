@@ -54,8 +54,8 @@ def test_an_object_for_each_stage():
     assert [without_time(one) for one in objects(through.getvalue())] == [died]
     died_at = {"stage": "judge", "shard": 1, "in_hand": 2}
     assert died == {"level": "warning", "event": "worker_died"} | died_at
-    progress = {"level": "info", "event": "progress", "asks": 0}
-    progress |= {"gpu_hours": 1.0, "worker_hours": 0.5}
+    run = {"gpu_hours": 1.0, "worker_hours": 0.5, "asks": 0}
+    progress = {"level": "info", "event": "progress", "run": run}
     assert prepared == progress | {"stage": "prepare", "done": 10, "of": 10, "unscored": 0}
     assert judged.pop("rate") > 0
     assert judged.pop("left_seconds") == 0  # it took no time
@@ -112,7 +112,7 @@ def test_a_run_s_log_is_json(config, in_json, monkeypatch, capsys):
     priced = ["--set", "workers.price_per_worker_hour=3600000"]
     log = command(["run", str(config), *priced], capsys, 0)
     spent = [one for one in log if one["event"] == "progress"][-1]
-    assert spent["asks"] > 0 and spent["cost"] > 0
+    assert spent["run"]["asks"] > 0 and spent["cost"] > 0
     events = [one["event"] for one in log]
     assert {"phase", "starting", "progress", "warning"} <= set(events)
     assert without_time(log[-1]) == {"level": "info", "event": "ended", "exit_code": 0}

@@ -149,10 +149,12 @@ class ProgressTally:
             rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
             fields |= {"rate": rate, "left_seconds": left}
         cost = self._accounts.cost
-        fields["gpu_hours"] = round(cost["gpu_hours"], 4)
-        fields["worker_hours"] = round(cost["worker_seconds"] / AN_HOUR, 4)
-        fields["asks"] = self._accounts.total["asks"]
-        return fields | ({"cost": cost["money"]} if self._price else {})
+        so_far = {
+            "gpu_hours": round(cost["gpu_hours"], 4),
+            "worker_hours": round(cost["worker_seconds"] / AN_HOUR, 4),
+            "asks": self._accounts.total["asks"],
+        }
+        return fields | {"run": so_far | ({"cost": cost["money"]} if self._price else {})}
 
     def _stages(self, now: _Mark) -> list[_Stage]:
         return [

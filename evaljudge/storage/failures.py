@@ -112,14 +112,18 @@ FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)|non-2xx status code")
 """Errors with which a server has answered, as boto3, pyarrow and obstore say them."""
 DENIED = "access is denied to these credentials: give them access, then run it again"
+NO_CREDENTIALS = (
+    "no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+)
 _REFUSALS = {
     "NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound": "there is no such bucket",
     "QUOTA_EXCEEDED|QuotaExceeded": "its quota is used up: free space there, then run it again",
     "ACCESS_DENIED": DENIED,
     "INVALID_ACCESS_KEY_ID|INVALID_CLIENT_TOKEN_ID|UNRECOGNIZED_CLIENT": "the access key is not "
-    "known there",
-    "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key",
-    "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
+    "known there: correct AWS_ACCESS_KEY_ID",
+    "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key: correct "
+    "AWS_SECRET_ACCESS_KEY",
+    "MISSING_AUTHENTICATION_TOKEN": NO_CREDENTIALS,
     "EXPIRED_TOKEN|ExpiredToken": "the credentials have expired: renew them, then run it again",
     r"HTTP status 400\) during Head\w+": "refused without a reason: have the credentials expired?",
     "(HTTP status|code:) 507": "the storage is full: free space there, then run it again",

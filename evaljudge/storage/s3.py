@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 from pyarrow import fs
 
 from evaljudge.errors import UserError, first_words, needing
-from evaljudge.storage.failures import answer_within, patiently, refuse
+from evaljudge.storage.failures import NO_CREDENTIALS, answer_within, patiently, refuse
 from evaljudge.storage.streams import PIECE
 
 SCHEME = "s3://"
@@ -152,7 +152,7 @@ class S3Objects(Objects):
         from botocore import exceptions as boto
         from urllib3.exceptions import HTTPError
 
-        mistakes = boto.NoCredentialsError, boto.PartialCredentialsError, boto.ParamValidationError
+        mistakes = boto.PartialCredentialsError, boto.ParamValidationError
         uri, key = f"{self._uri}/{name}", f"{self._folder}{name}"
 
         def tried() -> Any:
@@ -172,6 +172,8 @@ class S3Objects(Objects):
                 if status in allowed:
                     return None
                 raise OSError(str(error)) from None
+            except boto.NoCredentialsError:
+                raise UserError(f"{uri}: {NO_CREDENTIALS}") from None
             except mistakes as error:
                 raise UserError(f"{uri}: {first_words(error)}") from None
             except (boto.BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
