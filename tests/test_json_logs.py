@@ -112,7 +112,7 @@ def test_a_run_s_log_is_json(config, in_json, monkeypatch, capsys):
     priced = ["--set", "workers.price_per_worker_hour=3600000"]
     log = command(["run", str(config), *priced], capsys, 0)
     spent = [one for one in log if one["event"] == "progress"][-1]
-    assert spent["run"]["asks"] > 0 and spent["cost"] > 0
+    assert spent["run"]["asks"] > 0 and spent["run"]["cost"] > 0
     events = [one["event"] for one in log]
     assert {"phase", "starting", "progress", "warning"} <= set(events)
     assert without_time(log[-1]) == {"level": "info", "event": "ended", "exit_code": 0}

@@ -10,8 +10,8 @@ import json
 import os
 import re
 from calendar import timegm
-from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Mapping
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
@@ -59,7 +59,10 @@ def exported(wanted: ExportOptions) -> str:
         raise UserError("--briefs: only references are read from briefs, so leave it out")
     beside = "" if wanted.beside is None else f"{wanted.beside}".lower()
     if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv", ".jsonl"))):
-        others = "goes with csv, of .csv, .tsv or .jsonl; Python: `texts(beside=TABLE)`"
+        others = (
+            "goes with csv, of .csv, .tsv or .jsonl (of nested JSON, the .long.jsonl that `init` "
+            "made); Python: `texts(beside=TABLE)`"
+        )
         raise UserError(f"--beside: {others}")
     if wanted.what != "eee":  # whose files are in a folder
         to_write(to, wanted.force)
@@ -87,10 +90,14 @@ def _spreadsheet(wanted: ExportOptions, run: str, to: str) -> str:
     table = as_path(wanted.beside, "beside") if wanted.beside else ""
     if not to.lower().endswith(ending := PurePath(table).suffix.lower() or ".csv"):
         raise UserError(f"{to}: should end in {ending}")
-    outcome = open_run(run)
-    tables = iter([outcome.texts(beside=table)]) if table else outcome.iter_texts()
-    write = partial(_beside, table) if table else _as_spreadsheet
-    return _written(f"{run}: holds no csv", to, tables, write)
+    outcome, empty = open_run(run), f"{run}: holds no csv"
+    if not table:
+        return _written(empty, to, outcome.iter_texts(), _as_spreadsheet)
+    scores = outcome.texts(beside=table)
+    none = sum(all(cell is None for cell in row.values()) for row in scores.to_pylist())
+    said = _written(empty, to, iter([scores]), partial(_beside, table))
+    lost = f"; {counted(none, 'is no text', 'are no texts')} of the run, and without scores"
+    return f"{said.rstrip()}{lost if none else ''}\n"
 
 
 def _written(empty: str, to: str, tables: "Iterator[pa.Table]", write: "Writer") -> str:
@@ -142,7 +149,10 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
     """The user's table as it is, and scores where the run read the same text from a row."""
     rows = (scores := next(tables)).to_pylist()
     with open_to_read(file) as stored:
-        refuse_other_forms(file, content := stored.read())
+        content = stored.read()
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        content = content.decode("utf-16").encode()
+    refuse_other_forms(file, content)
     if file.lower().endswith(".jsonl"):
         lines = content.removeprefix(BOM_UTF8).split(b"\n")
         objects = [line.strip() for line in lines if line and not line.isspace()]
@@ -155,13 +165,23 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
         return
     table = io.StringIO(content.decode("utf-8-sig", "surrogateescape"), newline="")
     separator, records = csv_records(table, file.rpartition("/")[2])
-    heads, written = next(records)[1], list[list[Any]]()
-    for (place, cells), row in zip(records, rows, strict=True):
+    heads, own = next(records)[1], list[list[Any]]()
+    for place, cells in records:
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")
-        written.append([*cells[: len(heads)], *[None] * (len(heads) - len(cells)), *row.values()])
+        own.append([*cells[: len(heads)], *[None] * (len(heads) - len(cells))])
+    mark = "," if separator == ";" and any(map(_has_decimal_comma, own)) else "."
+    added = (
+        [f"{v}".replace(".", mark) if isinstance(v, float) else v for v in row.values()]
+        for row in rows
+    )
+    written = ([*cells, *more] for cells, more in zip(own, added, strict=True))
     stream.write(csv_of([[*heads, *scores.column_names], *written], separator))
-    yield len(written)
+    yield len(own)
+
+
+def _has_decimal_comma(cells: Sequence[Any]) -> bool:
+    return any(re.fullmatch(r"-?\d+,\d+", cell or "") for cell in cells)
 
 
 Writer = Callable[[IO[bytes], Iterator[Any]], Iterator[int]]

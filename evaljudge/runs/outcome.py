@@ -10,10 +10,12 @@ judges say on the report's page, is only known to the process that made the repo
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
@@ -140,32 +142,42 @@ class Outcome:
     def texts(self, *, beside: Any = None) -> pa.Table:
         """As `scores(wide=True)`, with the reasons for missing scores, the text and its source.
         `beside`: a table that the run read, as a file or in memory: the scores for each of its
-        rows, in their order; null where a row is not a text of the run."""
+        rows, in their order; null where a row is not a text of the run. Of rows with the texts of
+        several systems, each system has its columns (`BART: words`)."""
         whole = _wide(self.iter_texts())
         return whole if beside is None else self._beside(whole, as_inputs(beside, "beside"))
 
     def _beside(self, whole: pa.Table, mine: tuple[Input, ...]) -> pa.Table:
-        read, met = Output(self.out).known_run()["config"]["corpus"], dict[str, int | None]()
+        read = Output(self.out).known_run()["config"]["corpus"]
+        met = defaultdict[str, dict[str, int | None]](dict)  # the row of each system's scores
         at = enumerate(whole.select(["text", "doc_id", "system"]).to_pylist())
         numbers = {tuple(row.values()): n for n, row in at}
         tables = listed(read["path"])
         other = f"{mine[0]}: {self.out} has read another table ({', '.join(tables)})"
-        if f"{PurePath(str(mine[0])).stem}{LONGER}" in {PurePath(table).name for table in tables}:
-            raise UserError(f"{other}, which `evaljudge init` made of it: leave `beside` out")
-        source = CorpusSource(mine, columns=read["columns"])
+        longer = f"{PurePath(str(mine[0])).stem}{LONGER}"
+        made = tuple(table for table in tables if PurePath(table).name == longer)
+        source = CorpusSource(made or mine, columns=read["columns"])
         with naming(other), open_corpus(source, "skip") as corpus:
             for text, place, doc_id, system in corpus.each_text():
-                if place in met:
-                    raise UserError(f"{place} has several texts: give each text a row")
-                met[place] = numbers.get((text, doc_id, system))
-            if {*met.values()} <= {None}:
+                met[place][system] = numbers.get((text, doc_id, system))
+            if all({*rows.values()} <= {None} for rows in met.values()):
                 raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
         theirs = list(read_generic(mine))
+        places = [row.place for row in read_generic(made or mine)]
+        if len(places) != len(theirs):
+            raise UserError(f"{other}, which `evaljudge init` made of it: give that one")
         own = {name for row in theirs if isinstance(row, Row) for name in row.fields}
         scores = whole.drop_columns(["text", "doc_id", "system", "source"])
-        scores = scores.take(pa.array([met.get(row.place) for row in theirs], "int64"))
-        names = [f"{n} (evaljudge)" if n in own else n for n in scores.schema.names]
-        return scores.rename_columns(names)
+        is_wide = any(len(rows) > 1 for rows in met.values())
+        columns = dict[str, Any]()
+        for system in dict.fromkeys(chain.from_iterable(met.values())) if is_wide else [""]:
+            rows = [[n for s, n in met[place].items() if system in ("", s)] for place in places]
+            taken = scores.take(pa.array([row[0] if row else None for row in rows], "int64"))
+            before = f"{system}: " if system else ""
+            names = [f"{before}{name}" for name in taken.schema.names]
+            named = (f"{name} (evaljudge)" if name in own else name for name in names)
+            columns |= dict(zip(named, taken.columns, strict=True))
+        return pa.table(columns)
 
     def iter_texts(self) -> Iterator[pa.Table]:
         return self._tables.wide_scores(with_texts=True)

@@ -62,8 +62,9 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
         assert written[0] == odd.strip()[:-1] + b', "words": null, "unscored": null}'
         assert [json.loads(line)["words"] for line in written[1:-1]] == [4, 4, 3, 3, 2]
     nested = [{"doc_id": 0, "source": "s 0", "candidates": rows[:2]}]
-    with pytest.raises(UserError, match="row 1 of beside has several texts: give each text a row"):
-        made.texts(beside=nested)
+    assert made.texts(beside=nested).to_pylist() == [
+        {"A: words": 2, "A: unscored": "", "B: words": 2, "B: unscored": ""}
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,22 @@ def test_a_table_for_spreadsheets_has_no_formula(tmp_path, capsys):
         assert opened.count("1+1") > len(formulas) and "table:formula" not in opened
 
 
+def test_scores_stand_beside_a_table_with_a_column_for_each_system(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = "id,article,x_output,y_output\n1,It rained.,Rain,\n2,The sun shone.,Sun shone,The sun\n"
+    Path("wide.csv").write_text(table)
+    command(capsys, "init", "--corpus", "wide.csv", "--task", "summary", "--model", "none",
+            "--out", "out", "--to", "c.yaml")  # fmt: skip
+    command(capsys, "run", "c.yaml", "--set", "metrics=[words]", "--set", "coverage_floor=0")
+    command(capsys, "export", "out", "csv", "--to", "to.csv", "--beside", "wide.csv")
+    heads, *rows = Path("to.csv").read_text("utf-8-sig").splitlines()
+    assert heads.endswith("x: words,x: unscored,y: words,y: unscored")
+    assert [row.split(",")[4:] for row in rows] == [
+        ["1.0", "", "", "words: empty text"],
+        ["2.0", "", "2.0", ""],
+    ]
+
+
 def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
     """No value of theirs is changed, also of rows that the run skipped, and a text that is another
     by now has no scores; texts are met by what the run called them, here `text 1` and `text 2`."""
@@ -163,12 +180,14 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
     write()
     to = tmp_path / "beside.csv"
     beside = ["export", made.out, "csv", "--to", str(to), "--beside"]
-    assert command(capsys, *beside, str(table))[0] == f"4 rows: {to}\n"
+    assert command(capsys, *beside, str(table))[0] == (
+        f"4 rows: {to}; 2 are no texts of the run, and without scores\n"
+    )
     with to.open(encoding="utf-8-sig", newline="") as file:
         read = list(csv.reader(file, delimiter=";"))
     assert [row[:6] for row in read] == own
     added = [["words (evaljudge)", "human.tone", "unscored"],
-             ["2.0", "3.75", ""], [""] * 3, [""] * 3, ["4.0", "4.0", ""]]  # fmt: skip
+             ["2,0", "3,75", ""], [""] * 3, [""] * 3, ["4,0", "4,0", ""]]  # fmt: skip
     assert [row[6:] for row in read] == added
     other = tmp_path / "other.csv"
     not_it = f"{other}: {made.out} has read another table ({table}): "
@@ -179,10 +198,12 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
         other.write_text(content)
         assert f"{not_it}{why}" in command(capsys, *beside, str(other), "--force", code=2)[1]
     said = command(capsys, *beside, str(tmp_path / "own.parquet"), "--force", code=2)[1]
-    assert "--beside: goes with csv, of .csv, .tsv or .jsonl; Python: `texts(beside=TABLE)`" in said
-    table.write_bytes(table.read_bytes().decode().encode("utf-16"))
-    assert "UTF-16: save it" in command(capsys, *beside, str(table), "--force", code=2)[1]
+    assert "--beside: goes with csv, of .csv, .tsv or .jsonl (of nested JSON, the " in said
     assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays
+    before = to.read_bytes()
+    table.write_bytes(table.read_bytes().decode().encode("utf-16"))
+    command(capsys, *beside, str(table), "--force")
+    assert to.read_bytes() == before
 
 
 def test_records_of_every_eval_ever(done, tmp_path, capsys):
