@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -88,8 +89,12 @@ def _named(key: str) -> list[Row]:
         known += [row | {"name": f"{home}.{one['name']}.{row['name']}"} for row in one["settings"]]
     if rows := [row for row in known if f".{key}." in f".{row['name']}."]:
         return rows
+    others = [row for what in ("tasks", "formats", "analyses") for row in _rows(what)]
+    if rows := [row for row in others if row["name"] == key]:
+        return rows
     ends = {row["name"].rpartition(".")[2] for row in known}
-    raise UserError(unknown("list", key, {*WHAT, *plugins(), *known_metrics(), *ends}))
+    names = {*WHAT, *plugins(), *known_metrics(), *(row["name"] for row in others)}
+    raise UserError(unknown("list", key, ends if get_close_matches(key, ends) else names))
 
 
 def _judge(kind: str) -> Row:
