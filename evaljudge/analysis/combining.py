@@ -17,12 +17,11 @@ rests on its own ratings; a document that nobody rated has the weights of all th
 no scorer agrees with people, or nobody rated, all count alike, and the report warns.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from math import floor
-from statistics import fmean, median
+from statistics import fmean, median, multimode
 from typing import Self
 
 import numpy as np
@@ -81,9 +80,7 @@ class Combination(Mix):
 
 
 def majority(values: Iterable[float]) -> float:
-    votes = Counter(floor(value + 0.5) for value in values)
-    most = max(votes.values())
-    return fmean(value for value, times in votes.items() if times == most)
+    return fmean(multimode(floor(value + 0.5) for value in values))
 
 
 def combinations_of(

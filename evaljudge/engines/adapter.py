@@ -35,24 +35,10 @@ EXPERTS = "experts"
 MERGE = "merge it into the model (PEFT's `merge_and_unload`), and name that as `source`"
 
 
-def refuse_lora_without_adapter(source: ModelSource) -> None:
-    """vLLM would load all that LoRA needs, and answer as the model without any adapter."""
-    idle = [name for name, value in source.engine.items() if "lora" in name.lower() and value]
-    if idle and not source.adapter:
-        raise UserError(
-            f"model {source.source}: engine: {idle[0]} has no effect without an adapter: name its "
-            "folder by `adapter` beside `source`, or leave this out"
-        )
-    if source.adapter and source.engine.get("enable_lora", True) is not True:
-        raise _unfit(source, "`engine: {enable_lora: false}` turns it off: leave that out")
-
-
 def identify_adapter(source: ModelSource) -> str:
     if source.adapter is None:
         return ""
     folder = Path(source.adapter)
-    if "://" in source.adapter:
-        raise _unfit(source, "adapters are read from a local folder: copy it to one")
     if not folder.is_dir():
         raise _unfit(source, "no such folder (from a hub: `hf download NAME --local-dir FOLDER`)")
     _refuse_unsupported(source, _config(source))

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
 
-from evaljudge.engines.adapter import identify_adapter, refuse_lora_without_adapter
+from evaljudge.engines.adapter import identify_adapter
 from evaljudge.engines.checkpoint import (
     CONFIG,
     computed_in,
@@ -26,7 +26,7 @@ from evaljudge.engines.endpoint.served import Served, find_out
 from evaljudge.engines.endpoint.settings import Endpoint
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.loading import fetch_checkpoint, load_engine, usual_block
-from evaljudge.engines.source import BUNDLED, VLLM, Engine, Identity, ModelFacts, ModelSource
+from evaljudge.engines.source import VLLM, Engine, Identity, ModelFacts, ModelSource
 from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.trust import refuse_untrusted
@@ -80,7 +80,6 @@ class VllmEngines:
 
 def identity_with_habits(source: ModelSource) -> Identity:
     """The model with what the user allows, its adapter, and what its template asks for."""
-    refuse_lora_without_adapter(source)
     refuse_unknown_arguments(source)
     identity, adapter = identity_of(source), identify_adapter(source)
     allow = refuse_untrusted(source, identity.commit)
@@ -128,11 +127,6 @@ def identity_of(source: ModelSource) -> Identity:
     name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
     rest = (source.chat, dict(source.engine))
     if source.is_bundled:
-        if os.path.exists(name):
-            raise UserError(
-                f"model {name}: the bundled judge goes by this name, and so does what lies here: "
-                f"write ./{name} for the latter, or run elsewhere"
-            )
         return Identity(name, _folder_revision(Path(source.path)), *rest)
     if "://" in name:
         return Identity(last, source.revision or _uri_revision(name), *rest)
@@ -179,9 +173,7 @@ def _hub_commit(source: ModelSource) -> str:
         why = f"the hub says: {first_line(error)}"
     if (cached := local_folder(source)) is not None:
         return cached.name
-    near = get_close_matches(name.lower(), [BUNDLED])
-    behind = f" (a model behind a URL is `{{endpoint: URL, name: {name}}}`)"
-    hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else behind
+    hint = f" (a model behind a URL is `{{endpoint: URL, name: {name}}}`)"
     raise UserError(f"model {name}: no such folder, and {why}{hint}")
 
 

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -60,9 +59,6 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
                             f'own: {{NAME: {{judge: "{name}"}}}}')  # fmt: skip
         return kind
     if not isinstance(kind, str) or kind not in kinds():
-        slips = () if "judge" in settings else get_close_matches("judge", map(str, settings), n=1)
-        for slip in slips:
-            raise UserError(f"judges.{name}: {unknown('key', slip, ['judge'])}")
         hint = " (a class of your own is named module:Class)" if "judge" in settings else ""
         message = unknown("judge", str(kind), kinds(), OF_ONES_OWN)
         raise UserError(f"judges: {message}{hint}{advice(str(kind))}")

@@ -265,15 +265,10 @@ def _points(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(kind, str):
         raise UserError(f"{where}: needs `judge`, the kind of judge")
     name = options.pop("name", kind.rpartition(":")[2])
-    if not isinstance(name, str):
-        raise UserError(f"{where}.name: must be text")
     many = {key: values for key, values in options.items() if isinstance(values, list)}
     for key, values in many.items():
         if not values:
             raise UserError(f"{where}.{key}: a list without values")
-        for value in values:
-            if values.count(value) > 1:
-                raise UserError(f"{where}.{key}: {value!r} is listed twice")
     for point in product(*many.values()):
         settings = options | dict(zip(many, point, strict=True))
         label = "-".join([str(name), *map(_value_slug, point)])

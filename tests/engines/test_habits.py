@@ -284,7 +284,7 @@ def test_a_judge_s_own_model_may_drop_the_thoughts_that_the_common_one_keeps():
     assert "keep" not in job.model.identity.thinking
 
 
-def test_a_writer_that_has_nothing_to_think_about_is_refused_thoughts():
+def test_a_writer_may_think_where_it_chooses_or_judges_too():
     thinks = {"source": "w", "thinking": {"tokens": 8}}
 
     def made(**judges: Any) -> Any:
@@ -293,8 +293,6 @@ def test_a_writer_that_has_nothing_to_think_about_is_refused_thoughts():
 
     assert made(entities={}).writer.source.thinking.tokens == 8, "it chooses for the rubric"
     assert len(made(geval={"model": thinks}).passes) == 1, "it judges, too"
-    with pytest.raises(UserError, match=r"^writer\.thinking: a writer writes without a thought"):
-        made(geval={}, entities={"match": "embedding", "encoder": "e"})
 
 
 def test_least_mass_does_not_bind_a_run():

@@ -15,9 +15,9 @@ The README says which numbers count as a rating.
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import quoted
@@ -41,12 +41,6 @@ class DirectSettings(Settings):
     steps_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
     max_tokens: Annotated[int, Field(gt=0)] = 16
     temperature: Annotated[float, Field(ge=0)] = 0.0
-
-    @model_validator(mode="after")
-    def _goes_together(self) -> Self:
-        if not self.steps and "steps_tokens" in self.model_fields_set:
-            raise ValueError("steps_tokens goes with `steps: true`")
-        return self
 
 
 class Direct(RatingJudge[Written]):

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import reason_unscorable
@@ -112,12 +112,6 @@ def _recall(sentence: Sequence[Grams], missing: Sequence[Grams], text: Sequence[
 class ExtractSettings(Settings):
     extract: By = "rouge1+2"
     budget: Annotated[int, Field(gt=0)] = 1024
-
-    @model_validator(mode="after")
-    def _goes_together(self) -> Self:
-        if self.extract == "none" and "budget" in self.model_fields_set:
-            raise ValueError("budget goes with an `extract` other than none")
-        return self
 
 
 @dataclass(frozen=True, slots=True)

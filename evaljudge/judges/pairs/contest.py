@@ -103,12 +103,7 @@ class PairQuestion:
         needed, optional = ["first", "second"], ["instruction"]
         self._pack.check(TEMPLATE, needed, without=optional, **self._nouns, **ANY_WORDS)
         if paraphrased:
-            try:
-                self._pack.check(TEMPLATE, [*needed, *optional], **self._nouns, **ANY_WORDS)
-            except UserError as error:
-                raise UserError(
-                    f"`optimise` and `instruction` need another prompt: {error}"
-                ) from None
+            self._pack.check(TEMPLATE, [*needed, *optional], **self._nouns, **ANY_WORDS)
         nothing = dict.fromkeys(("source", "context", *needed, *optional), "")
         question = self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
         for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):

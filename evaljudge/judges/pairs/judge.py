@@ -59,8 +59,6 @@ class PairsSettings(Settings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.method != "beam" and OF_BEAM & self.model_fields_set:
-            raise ValueError("beam, threshold and likelihood need `method: beam`")
         if not self.optimise and "paraphrases" in self.model_fields_set:
             raise ValueError("paraphrases goes with `optimise: fairness`")
         if self.optimise and self.instruction:

@@ -98,8 +98,6 @@ class SyntheticSettings(Settings):
             raise ValueError("layout: ladder has no questions for predict: yes-no")
         if self.adaptive and self.predict == "sampled":
             raise ValueError("adaptive needs probabilities: predict: sampled has none")
-        if self.adaptive and self.levels == 2:
-            raise ValueError("adaptive needs 3 levels or more, since both of 2 are always asked")
         return self
 
 
