@@ -117,7 +117,7 @@ def test_a_certified_threshold_selects_or_says_what_would_do(tmp_path, documents
     (row,) = found(wanted)
     assert "each is the whole scale" not in said
     few = small(tmp_path, cases[:18], scores[:18])
-    assert "fewer than 19 each is the whole scale" in calibrate_with(few, None, False)
+    assert "With fewer than 19, each is the whole scale" in calibrate_with(few, None, False)
     wanted = small(tmp_path, cases, scores, **asked)
     if documents == 60:
         assert "mine fluency 0.500 1 0.500 1.000 1.000 With this confidence" in said

@@ -102,12 +102,14 @@ def opened(arguments: Any, **given: Any) -> Any:
 
 def shut_down(engine: Any) -> None:
     """An engine that ends would take along the groups of processes that the others use, too."""
+    _open.discard(engine)
+    if not _open:
+        engine.engine_core.shutdown()
+        return
     from vllm.v1.engine import core
 
-    _open.discard(engine)
     clean_up = core.cleanup_dist_env_and_memory
-    if _open:
-        core.cleanup_dist_env_and_memory = _free_memory
+    core.cleanup_dist_env_and_memory = _free_memory
     try:
         engine.engine_core.shutdown()
     finally:

@@ -243,4 +243,4 @@ def test_an_out_on_s3_is_tried_and_left_as_it_was(s3, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "")
     (topic, words), *_ = said(checked(out=f"{s3.uri}/out"), "error")
     assert topic == "out"
-    assert "Unable to locate credentials" in words
+    assert "no credentials were found: set AWS_ACCESS_KEY_ID" in words

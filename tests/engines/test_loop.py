@@ -25,7 +25,7 @@ def nothing_further(number: int, outputs: list[Any]) -> Sequence[Request]:
     return ()
 
 
-@dataclass
+@dataclass(eq=False)
 class Kept:
     """Finishes all that it has at each step; keeps the order, and how many it had each time."""
 
