@@ -226,6 +226,13 @@ class Accounts:
 
     @property
     def cost_warnings(self) -> Iterator[str]:
+        price, cost = self._price, self.cost
+        unpriced = price.per_gpu_hour and not (price.per_worker_hour or cost["gpu_hours"])
+        if unpriced and cost["worker_seconds"]:
+            yield (
+                "workers.price_per_gpu_hour: no worker had a GPU, so their time costs nothing "
+                "here; what a machine without one costs is `price_per_worker_hour`"
+            )
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)
             if tokens.prompt and not block:

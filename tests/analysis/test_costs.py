@@ -73,6 +73,13 @@ def test_each_worker_shares_out_its_own_seconds():
     assert accounts.cost == {"worker_seconds": 70.0, "gpu_hours": round(125 / 3600, 6)}
 
 
+def test_a_price_of_gpus_where_there_was_none_is_warned_of():
+    one = receipt("judge", {"direct": {"fluency": spent(1, 300, 0, 0)}}, "w", 60)
+    for price, is_warned in ((Price(2), True), (Price(2, 1), False), (Price(0, 1), False)):
+        warned = [*Accounts([one], price).cost_warnings]
+        assert any("no worker had a GPU" in warning for warning in warned) == is_warned
+
+
 def test_idle_workers_and_nothing_computed():
     """Its 8 seconds are divided 3 to 1, as all tokens are."""
     busy = {"direct": {"fluency": spent(1, 300, 0, 0), "relevance": spent(1, 100, 0, 0)}}

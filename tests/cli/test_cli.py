@@ -238,7 +238,11 @@ def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(key, said, s3,
         ("s3://bucket//run", {}, "a folder in it has no name"),
         ("s3://bucket/run", {"AWS_PROFILE": "typo"}, "The config profile (typo) could not be"),
         ("s3://bucket/run", {"AWS_ENDPOINT_URL": "127.0.0.1:1"}, "Invalid endpoint: 127.0.0.1:1"),
-        ("s3://bucket/run", {"AWS_ACCESS_KEY_ID": ""}, "no credentials were found: set AWS_ACCESS_KEY_ID"),
+        (
+            "s3://bucket/run",
+            {"AWS_ACCESS_KEY_ID": ""},
+            "no credentials were found: set AWS_ACCESS_KEY_ID",
+        ),
     ],
 )
 def test_what_no_waiting_mends_is_said_at_once(uri, variables, words, said, s3, monkeypatch):
