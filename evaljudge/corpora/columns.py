@@ -349,7 +349,7 @@ class Unread:
             *([f"not read: {named(rest)}"] if rest else []),
         ]
 
-    def hints(self, unknown: Mapping[str, str]) -> list[str]:
+    def hints(self, unknown: Mapping[str, str], with_ratings: bool = False) -> list[str]:
         """What our fields may have been called, where a row lacks one. `unknown`: those that only
         the user can name."""
         texts = [name for name in self._ratings if field_called(name) == "text"]
@@ -360,7 +360,9 @@ class Unread:
             unknown = {n: to for n, to in unknown.items() if to != "source"} | {theirs: "source"}
         if unknown and (self.advice.as_options or not self._fields()):
             return [f"name the column: {self.advice.columns(unknown)}"]
-        return self._note("these have likely names", self._fields(), unknown)
+        axes = {f"{DOTTED}{axis}" for axis in known_axes() if with_ratings}
+        rated = {name: to for name, to in self.likely().items() if to in axes}
+        return self._note("these have likely names", {**self._fields(), **rated}, unknown)
 
     def likely(self) -> dict[str, str]:
         """Which of our fields each name probably stands for; of two for one field, the first, of

@@ -239,7 +239,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
         is_odd = "THEIR_TEXT" in unknown and not columns.advice.in_memory
         shapes = unread.shape() if is_odd else []
-        hints = "; ".join([f"seen: {names}", *unread.hints(unknown), *shapes])
+        hints = "; ".join([f"seen: {names}", *unread.hints(unknown, with_ratings=True), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":
         first = f", the first {NAMED_ON_FAILURE}" if bad > NAMED_ON_FAILURE else ""

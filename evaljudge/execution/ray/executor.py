@@ -227,12 +227,14 @@ def _take_turns(turns: Generator[Ending, None, None], reader: BoardReader) -> No
 
 def _prepare_ray_data() -> None:
     """Turn off Ray Data's own bars, notes and tracebacks of errors that are raised here, too; and
-    that it gives up when no turn has ended for half an hour."""
+    that it gives up when no turn has ended for half an hour, or when a machine goes as a first
+    worker begins there."""
     import ray.data
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.execution_no_progress_timeout_s = -1
+    context.max_consecutive_actor_init_deaths = 3
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     logging.getLogger("ray").setLevel(logging.ERROR)
