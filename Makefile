@@ -1,13 +1,15 @@
 # Everything is set up from nothing in .venv, once; a second call installs nothing.
-#   make demo      the whole journey on a small corpus
+#   make demo      the whole journey on a small corpus; the first call installs 3 GB
 #   make pictures  those of the docs anew, from the demo's run
 #   make check     while working: linters, types, and quick tests of one process; two minutes
 #   make test      every test but the long; make test TESTS=tests/judges for some of them
-#   make test-all  the long ones too                 make lint    the linters and types alone
+#   make test-all  the long ones too
+#   make lint      the linters and types alone
 #   make test-cuda-path   the engine's tests on the model runner that vLLM has for CUDA
-#   make format    mend what the linters can mend    make clean   forget the set-up
-#   make lock      resolve the dependencies anew     make sbom    what is installed, as CycloneDX
-#                  (UPGRADE=--upgrade: the newest)
+#   make format    mend what the linters can mend
+#   make clean     forget the set-up
+#   make lock      resolve the dependencies anew (UPGRADE=--upgrade: the newest)
+#   make sbom      what is installed, as CycloneDX
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -27,7 +29,7 @@ SLOWEST := --durations=20 --durations-min=1
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n 's/^#   *\(make\|(UP\)/\1/p' Makefile
+	@sed -n 's/^#   make/make/p' Makefile
 
 demo: $(READY)
 	@$(BIN)/evaljudge demo --out runs/demo

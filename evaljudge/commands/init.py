@@ -218,6 +218,8 @@ def _columns(
 
 
 def _as_read(columns: Mapping[str, str], theirs: Unread) -> Iterator[str]:
+    if own := [f for f in KNOWN_FIELDS if f in theirs.known and f not in columns.values()]:
+        yield f"{', '.join(own)} by these names"
     yield from (f"{name} = {to}" for name, to in columns.items() if to)
     left_out = [name for name, to in columns.items() if not to]
     if rest := [*left_out, *(name for name in theirs.names if name not in columns)]:
