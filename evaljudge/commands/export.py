@@ -170,7 +170,7 @@ def _beside(file: str, stream: IO[bytes], tables: "Iterator[pa.Table]") -> Itera
         if isinstance(cells, str):
             raise UserError(f"{place}: {cells}")
         own.append([*cells[: len(heads)], *[None] * (len(heads) - len(cells))])
-    mark = "," if separator == ";" and any(map(_has_decimal_comma, own)) else "."
+    mark = "," if separator != "," and any(map(_has_decimal_comma, own)) else "."
     added = (
         [f"{v}".replace(".", mark) if isinstance(v, float) else v for v in row.values()]
         for row in rows

@@ -20,13 +20,13 @@ from evaljudge.judges import plugin
 from evaljudge.judges.checked import shown_answer, shown_section
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
-from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Critique, Score, Verdict
+from evaljudge.records import ANY_AXIS, HUMAN, Brief, Candidate, Case, Critique, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bounded, cell, correlation, tabled
 from evaljudge.settings import as_path
 from evaljudge.storage import Output, Shard, judge_kinds
-from evaljudge.text import counted, harmless, one_line
+from evaljudge.text import counted, harmless, one_line, shown
 
 FOLDED = 6  # lines of a source, a reference or a note that are shown; `--full` shows all
 MOST_TEXTS = 20  # in a list, where no document is named
@@ -189,6 +189,10 @@ class ShownTexts(Shown):
         named = dict.fromkeys(name for row in self.rows for name in row)
         keys = [name for name in named if name not in ("doc_id", "system", "text", "source")]
         keys = [key for key in keys if wanted.full or key.count(".") < 2]  # a judge's first scorer
+        judges = (wanted.judge, HUMAN, "unscored")
+        keys = [key for key in keys if not wanted.judge or key.partition(".")[0] in judges]
+        others = ("unscored", f".{wanted.axis}")
+        keys = [key for key in keys if not wanted.axis or "." not in key or key.endswith(others)]
         heads = ["document", "system", *keys, "text"]
         rows = [
             [row["doc_id"], row["system"], *(_figure(row.get(key)) for key in keys), row["text"]]
@@ -206,7 +210,7 @@ class ShownTexts(Shown):
 
     @property
     def json(self) -> str:
-        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows)
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows[:MOST_TEXTS])
 
 
 def _figure(value: str | float | None) -> str:
@@ -220,6 +224,8 @@ def _first_texts(wanted: ShowOptions, output: Output, judges: Mapping[str, str])
         rows += [row for row in each if wanted.system in (None, row["system"])]
         if len(rows) > MOST_TEXTS:
             break
+    if wanted.system and not rows:
+        raise UserError(f"--system: no text of the run with scores is by {shown(wanted.system)}")
     return ShownTexts(wanted, rows[: MOST_TEXTS + 1])
 
 

@@ -322,7 +322,11 @@ class Unread:
         self._longest[name] = max(self._longest[name], length)
 
     def notes(self) -> list[str]:
-        ratings = self.rated
+        ratings = {  # a mean beside the ratings that it is of is none
+            name: to
+            for name, to in self.rated.items()
+            if to not in self._axes or not re.search(_MEANS, name, re.IGNORECASE)
+        }
         axes = {name for name in self.no_numbers if name and axis_called(name) in known_axes()}
         in_words = [n for n, cell in self.no_numbers.items() if cell.casefold() in _GRADES]
         said = {*ratings, *(no_axes := [n for n in in_words if n not in axes]), *self._fields()}
@@ -519,10 +523,16 @@ def _axis_of_dotted(name: str) -> str:
 def _rating_field(name: str, value: Any) -> str:
     """The field of ours that a column of ratings would be; empty where the value is no rating."""
     each = value if isinstance(value, list) else [value]
-    if each and all(isinstance(one, Mapping) for one in each) and name not in known_axes():
+    if (
+        each
+        and all(isinstance(one, Mapping) for one in each)
+        and name.casefold() not in known_axes()
+    ):
         numbers = [inner for one in each for inner in one.values() if not is_absent(inner)]
         are_scores = _NO_PERSON.search(name) or all(map(_NO_RATING.fullmatch, each[0]))
-        are_scores = are_scores or (each is value and known_axes().isdisjoint(each[0]))
+        are_scores = are_scores or (
+            each is value and known_axes().isdisjoint(map(str.casefold, each[0]))
+        )
         is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)

@@ -13,10 +13,11 @@ Also of a table in whose cells such messages are written.
 """
 
 import json
+import re
 from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from evaljudge.corpora.memory import CorpusFile, file_of
 from evaljudge.corpora.rows import Row, accepted, clean, is_number
 
 ANSWER = "response"
+_OF_NOBODY = re.compile("(predictions|drafts|suggestions)$")  # beside people's annotations
 
 
 def has_talk(path: str) -> bool:
@@ -66,16 +68,23 @@ def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     fields = {name: _talk_in(value) for name, value in _leaves(item)}
     people = {name: rated for name, value in fields.items() if (rated := _by_people(name, value))}
     if people and "ratings" not in fields:
-        ratings = {axis: each for rated in people.values() for axis, each in rated.items()}
+        ratings = dict[str, dict[str, Any]]()
+        for axis, each in chain.from_iterable(rated.items() for rated in people.values()):
+            ratings.setdefault(axis, {}).update(each)
         fields = {n: v for n, v in fields.items() if n not in people} | {"ratings": ratings}
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
     talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
         n for n, value in fields.items() if n not in talks and _are(value) and _has_text(value)
     ]
-    has_answer = len(talks) > 1 or any("text" in (name, field_called(name)) for name in fields)
+    has_answer = any("text" in (name, field_called(name)) for name in fields)
+    replied = [n for n in talks if len(fields[n]) > 1 and fields[n][-1]["role"] == "assistant"]
+    asked = [fields[name][:-1] for name in replied]
+    if len(asked) > 1 and all(one == asked[0] for one in asked):  # `chosen` and `rejected`
+        fields |= {name: _said(fields[name][-1]["content"]) for name in replied}
+        fields["conversation"], talks = asked[0], [*({*talks} - {*replied}), "conversation"]
     for name in talks:
-        fields |= _turns(name, fields[name], not has_answer)
+        fields |= _turns(name, fields[name], replied == [name] and not has_answer)
     for text in fields.pop(lists[0]) if len(lists) == 1 else [{}]:
         inner = dict(_leaves(text))
         outer = {f"document.{name}" if name in inner else name: v for name, v in fields.items()}
@@ -108,10 +117,15 @@ def _talk_in(value: Any) -> Any:
 def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:
     """The ratings in annotations as Label Studio and Argilla write them, by axis and person."""
     ratings = dict[str, dict[str, Any]]()
-    for number, each in enumerate(value if _are(value) else (), 1):
+    is_people = _are(value) and not _has_text(value) and not _OF_NOBODY.search(name)
+    for number, each in enumerate(value if is_people else (), 1):
+        if each.get("was_cancelled") or each.get("status", "submitted") != "submitted":
+            continue
         who = each.get("completed_by", each.get("user_id")) or number
-        results = each["result"] if _are(each.get("result"), "from_name", "value") else []
-        said = {result["from_name"]: result["value"] for result in results}
+        results = each["result"] if _are(each.get("result")) else []
+        said = {
+            one["from_name"]: one["value"] for one in results if {"from_name", "value"} <= {*one}
+        }
         alone = {name.rpartition(".")[2]: each} if "user_id" in each else {}
         for axis, rated in (said or _dict(each.get("values")) or alone).items():
             found = [_dict(rated).get(kind) for kind in ("rating", "number", "value")]

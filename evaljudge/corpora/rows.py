@@ -67,7 +67,7 @@ _MONTH = re.compile(
 )
 """Excel writes 3-5 as a day and a month: `3-May`, `3. Mai`, `5-févr.`."""
 _NO_ANSWER = re.compile(
-    r"(n/?a|don.?t know|do not know|not applicable|no (answer|opinion|rating|response)|unsure"
+    r"(n/?a|don.?t know|do not know|not applicable|no (answer|rating|response)"
     r"|(cannot|can.?t) (say|tell|judge))\W*",
     re.IGNORECASE,
 )
@@ -258,7 +258,8 @@ def ratings_of(value: Any, known: Earlier | None = None) -> Ratings:
     known = known or Earlier({}, {})
     for name, rating in (value or {}).items():
         if isinstance(rating, list | Mapping) and rating:
-            each = rating if isinstance(rating, Mapping) else dict(enumerate(rating))
+            of = rating.items() if isinstance(rating, Mapping) else enumerate(rating)
+            each = {who.strip() if isinstance(who, str) else who: number for who, number in of}
             raters_of = known.raters.setdefault(str(name), {})
             raters_of |= dict.fromkeys(each)
             rating, absent = list(map(each.get, raters_of)), absent + len(each) - len(raters_of)

@@ -121,6 +121,10 @@ class Scripted:
     def close(self) -> None:
         """Nothing is held."""
 
+    def describe(self, source: ModelSource) -> ModelFacts:
+        """Asked of `engines`, which a model is not."""
+        raise UserError("engines: a Scripted is a model: give ScriptedEngines(lambda: Scripted(…))")
+
     def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
         if isinstance(reply, Failed):
             return reply

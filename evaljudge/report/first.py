@@ -109,7 +109,8 @@ def ranked(findings: Findings) -> list[Headline]:
 def over_axes(findings: Findings) -> str:
     """The mean rank of each system that every axis has; empty of fewer than two axes."""
     rankings = [row for _, row in ranked(findings) if row.axis != ANY_AXIS]
-    means = [{s.system: s.mean for s in row.systems} for row in rankings if not _nameless(row)]
+    ranks = [row for row in rankings if not _nameless(row)]
+    means = [{s.system: s.mean for s in row.systems if not _few(row, s)} for row in ranks]
     names = [name for name in means[0] if all(name in of for of in means)] if means[1:] else []
     if len(names) < 2:
         return ""
@@ -144,7 +145,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
     dots: list[dict[str, Any]] = [
         {
             "system": system.system,
-            "name": short[system.system],
+            "name": f"{short[system.system]}{_few(row, system)}",
             "at": place_of(system.mean, low, high),
             "low": place_of(system.low, low, high),
             "high": place_of(system.high, low, high),
@@ -228,10 +229,14 @@ def _sentence(row: SystemRanking) -> str:
 
 
 def _named(row: SystemRanking, system: RankedSystem) -> str:
-    """With its documents, where it has fewer than half of them."""
+    short = short_names(each.system for each in row.systems)
+    return f"{short[system.system]}{_few(row, system)}"
+
+
+def _few(row: SystemRanking, system: RankedSystem) -> str:
+    """Its documents, where it has fewer than half of them."""
     most = max(each.n for each in row.systems)
-    few = f" (in {system.n} of {most} documents)" if 2 * system.n < most else ""
-    return f"{short_names(each.system for each in row.systems)[system.system]}{few}"
+    return f" (in {system.n} of {most} documents)" if 2 * system.n < most else ""
 
 
 def _listed(names: Sequence[str]) -> str:

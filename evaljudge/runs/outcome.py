@@ -27,7 +27,7 @@ from evaljudge.analysis.run_tables import RunTables
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import LONGER, Input, as_inputs
-from evaljudge.corpora.rows import Row
+from evaljudge.corpora.rows import Row, clean
 from evaljudge.errors import UserError, naming, unknown
 from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.runs.shown import selected_of
@@ -145,11 +145,17 @@ class Outcome:
         rows, in their order; null where a row is not a text of the run. Of rows with the texts of
         several systems, each system has its columns (`BART: words`)."""
         whole = _wide(self.iter_texts())
-        return whole if beside is None else self._beside(whole, as_inputs(beside, "beside"))
+        if beside is None:
+            return whole
+        scores = self._beside(whole, as_inputs(beside, "beside"))
+        if not hasattr(beside, "iloc"):
+            return scores
+        return pa.Table.from_pandas(scores.to_pandas().set_index(beside.index))
 
     def _beside(self, whole: pa.Table, mine: tuple[Input, ...]) -> pa.Table:
         read = Output(self.out).known_run()["config"]["corpus"]
-        met = defaultdict[str, dict[str, int | None]](dict)  # the row of each system's scores
+        met = defaultdict[str, dict[str, tuple[str, int | None]]](dict)
+        """Each system's text, and the row of its scores."""
         at = enumerate(whole.select(["text", "doc_id", "system"]).to_pylist())
         numbers = {tuple(row.values()): n for n, row in at}
         tables = listed(read["path"])
@@ -159,8 +165,8 @@ class Outcome:
         source = CorpusSource(made or mine, columns=read["columns"])
         with naming(other), open_corpus(source, "skip") as corpus:
             for text, place, doc_id, system in corpus.each_text():
-                met[place][system] = numbers.get((text, doc_id, system))
-            if all({*rows.values()} <= {None} for rows in met.values()):
+                met[place][system] = text.strip(), numbers.get((text, doc_id, system))
+            if all(row is None for texts in met.values() for _, row in texts.values()):
                 raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
         theirs = list(read_generic(mine))
         places = [row.place for row in read_generic(made or mine)]
@@ -168,10 +174,21 @@ class Outcome:
             raise UserError(f"{other}, which `evaljudge init` made of it: give that one")
         own = {name for row in theirs if isinstance(row, Row) for name in row.fields}
         scores = whole.drop_columns(["text", "doc_id", "system", "source"])
-        is_wide = any(len(rows) > 1 for rows in met.values())
+        is_wide = any(len(texts) > 1 for texts in met.values())
+        cells = [
+            {
+                clean(f"{cell}").strip()
+                for cell in (row.fields if isinstance(row, Row) else {}).values()
+            }
+            for row in theirs
+        ]
         columns = dict[str, Any]()
         for system in dict.fromkeys(chain.from_iterable(met.values())) if is_wide else [""]:
-            rows = [[n for s, n in met[place].items() if system in ("", s)] for place in places]
+            rows = [
+                [n for s, (text, n) in met[place].items()
+                 if system in ("", s) and (text in cells[at] or not made)]
+                for at, place in enumerate(places)
+            ]  # fmt: skip
             taken = scores.take(pa.array([row[0] if row else None for row in rows], "int64"))
             before = f"{system}: " if system else ""
             names = [f"{before}{name}" for name in taken.schema.names]

@@ -170,7 +170,7 @@ def _config(settings: Mapping[str, Any], cases: Any, out: str) -> Config:
             raise UserError(f"cases: {shown(path)}: no such file or folder; a row is {A_ROW}")
     if columns := settings.get("columns"):
         base = cases if isinstance(cases, Mapping) else {"path": cases}
-        cases = {**base, "columns": {**base.get("columns", {}), **columns}}
+        cases = {**base, "columns": {**(base.get("columns") or {}), **columns}}
     others = {key: value for key, value in settings.items() if key != "columns"}
     config = load_config({**others, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":

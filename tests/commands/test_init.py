@@ -852,7 +852,10 @@ def by_label_studio(n: int) -> dict[str, Any]:
     result = {"from_name": "fluency", "type": "rating", "value": {"rating": n}}
     comment = {"from_name": "why", "type": "textarea", "value": {"text": ["so"]}}
     each = [{"completed_by": who, "result": [result, comment]} for who in ("ann", {"id": "ben"})]
-    return {"annotations": each}
+    wrong = {"from_name": "fluency", "type": "rating", "value": {"rating": 9}}
+    left = {"completed_by": "cy", "was_cancelled": True, "result": [wrong]}
+    relation = {"completed_by": "ann", "result": [{"type": "relation"}]}
+    return {"annotations": [*each, left, relation], "predictions": [{"result": [wrong]}]}
 
 
 TOOLS = {
@@ -989,3 +992,13 @@ def test_what_stands_around_a_header_is_named(above, below, said):
     file.write_text("\n".join([*filter(None, [above]), header, below + rest]))
     with pytest.raises(UserError, match=said):
         made(str(file))
+
+
+def test_an_axis_with_a_capital_has_raters():
+    rows = [
+        {"article": f"Of {n}", "reply": f"text {n}", "Fluency": {"anna": 4, "ben ": 5}}
+        for n in range(3)
+    ]
+    assert made(write("jsonl", rows)).summary.endswith("people rated fluency 3")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert corpus.raters == {"fluency": ["anna", "ben"]}

@@ -42,6 +42,9 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
     if form == "frame":
         assert pd.concat([own, table.to_pandas()], axis=1)["words"][1:6].tolist() == [4, 4, 3, 3, 2]
     if form == "frame":
+        some = own[own["system"] == "B"]
+        joined = some.join(made.texts(beside=some).to_pandas())
+        assert joined["words"].tolist() == [4, 3, 2]
         with pytest.raises(UserError, match="beside: goes with csv, of .csv, .tsv or .jsonl"):
             evaljudge.export(made, "csv", tmp_path / "to.csv", beside=own)
     if form == "tsv":
@@ -148,10 +151,14 @@ def test_scores_stand_beside_a_table_with_a_column_for_each_system(tmp_path, cap
     command(capsys, "export", "out", "csv", "--to", "to.csv", "--beside", "wide.csv")
     heads, *rows = Path("to.csv").read_text("utf-8-sig").splitlines()
     assert heads.endswith("x: words,x: unscored,y: words,y: unscored")
-    assert [row.split(",")[4:] for row in rows] == [
-        ["1.0", "", "", "words: empty text"],
-        ["2.0", "", "2.0", ""],
-    ]
+    added = [["1.0", "", "", "words: empty text"], ["2.0", "", "2.0", ""]]
+    assert [row.split(",")[4:] for row in rows] == added
+    first, *others = table.splitlines()
+    Path("wide.csv").write_text("\n".join([first, *others[::-1]]))  # sorted in another way
+    said = command(
+        capsys, "export", "out", "csv", "--to", "to.csv", "--beside", "wide.csv", "--force"
+    )
+    assert said[0] == "2 rows: to.csv; 2 are no texts of the run, and without scores\n"
 
 
 def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
