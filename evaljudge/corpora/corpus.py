@@ -119,7 +119,10 @@ class NamedRows:
         for row in self._rows:
             if self._lacking and isinstance(row, Row):
                 if "system" in self._lacking and RATER in row.fields:
-                    says = "a row of one rater needs a `system`, so that rows of one text are known"
+                    says = (
+                        "a row of one rater needs a `system`, so that rows of one text are known: "
+                    )
+                    says += f"name who wrote it, {self.unread.advice.columns({'THEIRS': 'system'})}"
                     raise UserError(f"{row.place}: {says}; {keys_of(row.fields)}")
                 row = row._replace(fields=self._named(row.fields))
             yield row

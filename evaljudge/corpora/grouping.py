@@ -190,7 +190,9 @@ class Grouping(Grouped):
             elif text is not None and text.strip() != before.strip():
                 (first,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
                 about = f"`{part}` of document {shown(row.doc_id)}"
-                raise RefusedError(f"{about} is another than in {first}")
+                each = " (where each text has a context of its own, give each its own `doc_id`)"
+                why = each if part == "context" else ""
+                raise RefusedError(f"{about} is another than in {first}{why}")
         is_there = False
         for candidate in row.candidates:
             find = "SELECT place, text FROM candidate WHERE document = ? AND system = ?"

@@ -72,7 +72,11 @@ AGAIN = [
         "system 'A' of document 'd' again (first in cases.jsonl:1)",
     ),
     (flat(system="B", source="S"), "`source` of document 'd' is another than in cases.jsonl:1"),
-    (flat(system="B", context="C"), "`context` of document 'd' is another than in cases.jsonl:1"),
+    (
+        flat(system="B", context="C"),
+        "`context` of document 'd' is another than in cases.jsonl:1 (where each text has a context "
+        "of its own, give each its own `doc_id`)",
+    ),
     (
         flat(system="B", references=["r", "r"]),
         "`references` of document 'd' is another than in cases.jsonl:1",

@@ -222,7 +222,11 @@ def test_a_system_in_few_documents_is_named_with_their_number():
     said = only_answer([[3.0 + n % 2, 3.0] for n in range(6)]).sentence
     assert said == "No two systems differ significantly by this scorer: 6 documents are few."
     table = [[9.0, float("nan"), float("nan")], *[[float("nan"), 3.0 + n, 1.0] for n in range(9)]]
-    assert "north (in 1 of 9 documents)" in only_answer(table).sentence
+    answer = only_answer(table)
+    assert "north (in 1 of 9 documents)" in answer.sentence
+    assert "north (in 1 of 9 documents)" in {dot["name"] for dot in answer.dots}
+    both = [ranked("synthetic", table, axis) for axis in ("tone", "style")]
+    assert "north" not in over_axes(made(systems=both))
 
 
 def test_over_all_axes_there_is_a_mean_rank_of_the_systems_that_all_have():

@@ -342,7 +342,9 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
             lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
         different = {str(answer).casefold() for answer in self.answers}
-        if isinstance(self.answers, str) or 0 < len(different) < max(2, len(self.answers)):
+        are_texts = all(isinstance(answer, str) for answer in self.answers)
+        is_one = isinstance(self.answers, str)
+        if is_one or not are_texts or 0 < len(different) < max(2, len(self.answers)):
             lacks.append("`answers` that are two texts or more and differ by more than their case")
         if not all(isinstance(each, Mapping) for each in self.slots):
             lacks.append('`slots` that are a list of mappings, [{"name": "its text"}]')
@@ -357,6 +359,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             for name, near in nearly.items()
             if near and near[0] not in vars(kind)
         ]
+        if idle := sorted(own & {"temperature", "top_p", "system", "schema", "stop", "seed"}):
+            lacks.append(f"another name for `{idle[0]}`: a question has no such setting")
         if of_all := sorted({"judge", "model", "examples"} & self.keys.model_fields.keys()):
             lacks.append(f"another name for the key `{of_all[0]}`, which every judge has")
         if lacks:

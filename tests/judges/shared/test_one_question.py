@@ -229,7 +229,15 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Slip(Brief):
         each_axes = False
 
+    class Hot(Brief):
+        temperature = 0.7
+
+    class Counted(Brief):
+        answers: Any = (1, 2)
+
     for kind, said in {
+        Hot: "the class Hot needs another name for `temperature`: a question has no such setting",
+        Counted: "the class Counted needs `answers` that are two texts or more",
         Slip: "the class Slip needs another name for `each_axes`: did you mean `each_axis`?",
         Modelled: "the class Modelled needs another name for the key `model`, which every",
         Unmapped: "the class Unmapped needs `slots` that are a list of mappings",
