@@ -62,9 +62,10 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
         raise UserError("name a run's folder, or cases by --cases")
     named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
     where = None if wanted.sources is None else as_path(wanted.sources, "sources")
-    source = CorpusSource(as_inputs(given, "cases"), wanted.format, where, named, OPTIONS)
-    scores = as_inputs(wanted.scores, "scores")
-    run = run_in(source.inputs[0]) if len(source.inputs) == 1 else None
+    scores, inputs = as_inputs(wanted.scores, "scores"), as_inputs(given, "cases")
+    run = run_in(inputs[0]) if len(inputs) == 1 else None
+    of_cases = {} if run and scores else named
+    source = CorpusSource(inputs, wanted.format, where, of_cases, OPTIONS)
     scores = scores or (source.inputs if run else ())
     name = ", ".join(map(str, source.inputs))
     theirs = unread_columns(*source.inputs) if wanted.format == "generic" and not run else None

@@ -28,7 +28,7 @@ from evaljudge.corpora.columns import (
     named_columns,
 )
 from evaljudge.corpora.corpus import NEEDED
-from evaljudge.corpora.grouping import SEVERAL_ROWS, TEXT_AGAIN
+from evaljudge.corpora.grouping import several
 from evaljudge.corpora.longer import LEFT_OUT, longer
 from evaljudge.corpora.memory import CorpusFile, Input
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS
@@ -87,8 +87,8 @@ class _Seen:
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
         if 10 * self.bad_rows > self.texts:  # else a row may be there twice
-            if repeated := next((bad for bad in self.bad if f": {TEXT_AGAIN}" in bad), None):
-                raise UserError(f"{repeated}. {SEVERAL_ROWS}")
+            if repeated := next(filter(several, self.bad), None):
+                raise UserError(f"{repeated}. {several(repeated)}")
             every = expand(path) if isinstance(path, str) else ()
             files = [f for f in every if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}

@@ -72,8 +72,8 @@ _WORDS = {
 """Words in what others call our fields."""
 _NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
-    r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|rater|annotator|worker|coder|reviewer)"
-    r"\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
+    r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|errors|mistakes|rater|annotator|worker"
+    r"|coder|reviewer)\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
     r"|(importance|estime|gruen|mover|bartscore|synthetic|geval|direct|checklist|entities|roles"
     r"|likelihood|extract|grounded|reward|pairs|cascade)([._].*)?",
     re.IGNORECASE,

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import Advice, ColumnNames, Unread
-from evaljudge.corpora.grouping import SEVERAL_ROWS, TEXT_AGAIN, Grouped, Grouping, rated_text
+from evaljudge.corpora.grouping import TEXT_AGAIN, Grouped, Grouping, rated_text, several
 from evaljudge.corpora.rows import (
     RATER,
     BadRow,
@@ -249,7 +249,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         rows_are = f"{counted(bad, 'bad row', 'bad rows')} in the corpus{first}"
         remedy = f"Correct this, or {columns.advice.skip}"
         shown_rows = "; ".join(named[:NAMED_ON_FAILURE])
-        why = f"{SEVERAL_ROWS}. " if TEXT_AGAIN in shown_rows else ""
+        why = f"{again}. " if (again := several(shown_rows)) else ""
         if re.search("(source|text): must be a string, not (dict|list)", shown_rows):
             why += f"{columns.advice.shapes[0].upper()}{columns.advice.shapes[1:]}. "
         said = f"{rows_are}: {shown_rows}. {why}{remedy}"

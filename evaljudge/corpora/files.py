@@ -20,7 +20,13 @@ from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames, is_numbering, known_axes
+from evaljudge.corpora.columns import (
+    AS_THEY_ARE,
+    ColumnNames,
+    field_called,
+    is_numbering,
+    known_axes,
+)
 from evaljudge.corpora.memory import Input, kind_in_memory
 from evaljudge.corpora.readers import PARQUET, rating, read_csv, read_json, read_jsonl, read_parquet
 from evaljudge.corpora.rows import (
@@ -211,16 +217,19 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     """Rows with one value or an object of `scores`. A table with a column for each score is read as
     a whole: such a column is one of which most cells are numbers, and is no rating."""
     rows = map(accepted, read_generic((path,), part="scores"))
-    own = {name for row in islice(rows, 1) for name in row.fields}
-    ids = {n: to for n, to in columns.items() if to in ("doc_id", "system") and to not in own}
+    own = {name: field_called(name) for row in islice(rows, 1) for name in row.fields}
+    ids = dict[str, str]()
+    for name, to in [(n, to) for n, to in columns.items() if n in own] + [*own.items()]:
+        if to in {"doc_id", "system"} - own.keys() - {*ids.values()}:
+            ids[name] = to
     rows = map(accepted, read_generic((path,), ColumnNames(ids, numbers=own), "scores"))
-    if not own or own & {"scorer", "value", "scores"}:
+    if not own or own.keys() & {"scorer", "value", "scores"}:
         yield from rows
         return
     cells = dict[str, list[bool]]()  # whether each is a number
     for row in rows:
         for name, cell in row.fields.items():
-            if name not in {*KNOWN_FIELDS, *columns} and not is_numbering(name):
+            if name not in {*KNOWN_FIELDS, *columns, *ids} and not is_numbering(name):
                 is_one = is_number(rating(str(cell)))
                 cells.setdefault(name, []).extend([] if is_absent(cell) else [is_one])
     of_people = (DOTTED, f"{HUMAN}.")

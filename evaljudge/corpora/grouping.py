@@ -19,7 +19,8 @@ from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
-TEXT_AGAIN = "the text of "
+TEXT_AGAIN, FIRST_IN = "the text of ", " again (first in "
+SEVERAL_TEXTS = "Several texts of one system? Give each a system of its own, such as `A 1`, `A 2`"
 SEVERAL_ROWS = (
     "Several rows for one text: one for each rater? Name the column of raters (`rater`; number "
     "them where they have no names). One for each axis? If a column such as `criterion` or "
@@ -210,8 +211,8 @@ class Grouping(Grouped):
             self._keep(number, place, row)
 
     def _rated_too(self, number: int, candidate: CandidateRow, place: str) -> bool:
-        """Another rater's ratings of a text that is there; False where they are the same one's, or
-        whose the earlier ones are is not said."""
+        """Another rater's ratings of a text that is there; False where it is not said whose the
+        earlier ones are."""
         at, (new, more_of, _) = (number, candidate.system), candidate.ratings
         found = self._one(f"{_CANDIDATES} AND system = ?", *at)
         means, listed = json.loads(found[2]), json.loads(found[3] or "{}")
@@ -220,7 +221,7 @@ class Grouping(Grouped):
         for axis, more in more_of.items():
             both = list(zip_longest(listed.get(axis, ()), more, fillvalue=nan))
             if any(one == one and other == other for one, other in both):
-                return False
+                raise RefusedError(f"the same rater rates {shown(axis)} of this text again")
             listed[axis] = [other if isnan(one) else one for one, other in both]
             means[axis] = fmean(number for number in listed[axis] if number == number)
         change = "UPDATE candidate SET ratings = ?, raters = ? WHERE document = ? AND system = ?"
@@ -243,6 +244,11 @@ class Grouping(Grouped):
             raise RefusedError(_again(row, twice[0], place))
 
 
+def several(bad_rows: str) -> str:
+    """What rows for what is there already may be, and what to do."""
+    return SEVERAL_ROWS if TEXT_AGAIN in bad_rows else SEVERAL_TEXTS if FIRST_IN in bad_rows else ""
+
+
 def _again(row: CaseRow, system: str, place: str) -> str:
     pair = f"system {shown(system)} of document {shown(row.doc_id)}"
-    return f"{pair} again (first in {place})"
+    return f"{pair}{FIRST_IN}{place})"

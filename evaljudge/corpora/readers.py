@@ -199,20 +199,19 @@ def _csv_fields(
 
 def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: ColumnNames) -> Any:
     """`marks`: a cell of the table with a decimal comma, one whose dot may mark thousands, and the
-    scale that cells of a column name."""
+    first rating of each column."""
     is_rating, number = name.startswith(DOTTED), cell
     if is_rating or name in own.numbers:
         head, given = one_line(own.theirs(name)), cell
         said = f"{head}: {shown(cell)}"
-        cell, scale = plain(cell) if is_rating else (cell, "")
-        number = cell
+        number = cell = plain(cell)[0] if is_rating else cell
         is_rated = is_rating and not is_absent(cell)
-        if is_rated and scale != (before := marks.setdefault(name, scale)):
-            raise RefusedError(f"{head}: {another_scale(given, before)}")
+        if is_rated and (other := another_scale(given, marks.setdefault(name, given))):
+            raise RefusedError(f"{head}: {other}")
         mark = "," if _DECIMAL_COMMA.fullmatch(cell) else "." if _THOUSANDS.fullmatch(cell) else ""
         if mark and separator != ",":
-            if other := marks.get("." if mark == "," else ","):
-                raise RefusedError(f"{said} beside {shown(other)}: write thousands without a mark")
+            if before := marks.get("." if mark == "," else ","):
+                raise RefusedError(f"{said} beside {shown(before)}: write thousands without a mark")
             marks[mark], number = cell, cell.replace(",", ".")
         elif mark == "," and is_rating:
             dotted, remedy = cell.replace(",", "."), "or separate the table by semicolons"

@@ -247,8 +247,8 @@ class Earlier(NamedTuple):
 
     raters: dict[str, dict[Any, None]]
     """By name, or by place in a list."""
-    scales: dict[str, str]
-    """`/5`, `%`, or empty for plain numbers."""
+    ratings: dict[str, Any]
+    """The first of each axis, which may name its scale: `4/5`, `80%`."""
 
 
 def ratings_of(value: Any, known: Earlier | None = None) -> Ratings:
@@ -264,7 +264,7 @@ def ratings_of(value: Any, known: Earlier | None = None) -> Ratings:
             raters_of |= dict.fromkeys(each)
             rating, absent = list(map(each.get, raters_of)), absent + len(each) - len(raters_of)
         listed = (rating or [None]) if isinstance(rating, list | Mapping) else [rating]
-        numbers = tuple(_number(str(name), number, known.scales) for number in listed)
+        numbers = tuple(_number(str(name), number, known.ratings) for number in listed)
         rated = [place for place, number in enumerate(numbers) if not isnan(number)]
         absent += len(numbers) - len(rated)
         if rated:
@@ -275,11 +275,11 @@ def ratings_of(value: Any, known: Earlier | None = None) -> Ratings:
     return Ratings(mean, raters, absent)
 
 
-def _number(axis: str, value: Any, scales: dict[str, str]) -> float:
+def _number(axis: str, value: Any, first: dict[str, Any]) -> float:
     """Absent is always the object `math.nan`, so that lists with it compare as equal."""
-    given, scale = value, ""
+    given = value
     if isinstance(value, str):
-        value, scale = plain(value)
+        value, _ = plain(value)
     if is_absent(value):
         return nan
     if isinstance(value, str) and _NUMBER.fullmatch(value):
@@ -289,8 +289,8 @@ def _number(axis: str, value: Any, scales: dict[str, str]) -> float:
         raise ValueError(
             f'{shown(axis)} must be a number such as 4.5, [4, 5] or {{"ben": 4.5}}, not {got}'
         )
-    if scale != (before := scales.setdefault(axis, scale)):
-        raise ValueError(f"{shown(axis)}: {another_scale(given, before)}")
+    if other := another_scale(given, first.setdefault(axis, given)):
+        raise ValueError(f"{shown(axis)}: {other}")
     try:
         number = float(value)
     except OverflowError:  # an integer beyond any float
@@ -298,9 +298,12 @@ def _number(axis: str, value: Any, scales: dict[str, str]) -> float:
     return number + 0.0 if isfinite(number) else nan  # -0.0 is 0.0, in the digest too
 
 
-def another_scale(given: Any, before: str) -> str:
-    said = shown(given) if isinstance(given, str) else given
-    return f"{said} is on another scale than earlier ratings ({before or 'plain numbers'})"
+def another_scale(given: Any, first: Any) -> str:
+    """What is wrong with a rating, if it is on another scale than the first of its axis."""
+    if plain(f"{given}")[1] == plain(f"{first}")[1]:
+        return ""
+    both = " is on another scale than ".join(shown(f"{one}") for one in (given, first))
+    return f"{both} before it: write both alike"
 
 
 def _mean(numbers: list[float]) -> float:
@@ -370,7 +373,8 @@ def case_row(fields: Mapping[str, Any], known: Earlier | None = None) -> CaseRow
     except ValidationError as error:
         text = first_words(error)
         if all(fields.get(name) in (None, "") for name in ("doc_id", "source")):
-            text = f"no `source`; {keys_of(fields)}"
+            lacks = "no `source`" if "source" not in fields else "`source` is empty"
+            text = f"{lacks}; {keys_of(fields)}"
         raise RefusedError(text.removeprefix("candidates: 0: ") if is_flat else text) from None
 
 

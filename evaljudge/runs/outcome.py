@@ -24,7 +24,7 @@ import pyarrow as pa
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
-from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora import CorpusSource, open_corpus, unread_columns
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import LONGER, Input, as_inputs
 from evaljudge.corpora.rows import Row, clean
@@ -162,17 +162,19 @@ class Outcome:
         other = f"{mine[0]}: {self.out} has read another table ({', '.join(tables)})"
         longer = f"{PurePath(str(mine[0])).stem}{LONGER}"
         made = tuple(table for table in tables if PurePath(table).name == longer)
-        source = CorpusSource(made or mine, columns=read["columns"])
+        theirs = unread_columns(*mine)  # the run may have read rows, as with --limit
+        likely = {} if made or {"source", "text"} <= theirs.known else theirs.taken({}, ())
+        source = CorpusSource(made or mine, columns=read["columns"] or likely)
         with naming(other), open_corpus(source, "skip") as corpus:
             for text, place, doc_id, system in corpus.each_text():
                 met[place][system] = text.strip(), numbers.get((text, doc_id, system))
             if all(row is None for texts in met.values() for _, row in texts.values()):
                 raise UserError("; ".join(["no row is a text of the run", *corpus.skipped[:1]]))
-        theirs = list(read_generic(mine))
+        rows = list(read_generic(mine))
         places = [row.place for row in read_generic(made or mine)]
-        if len(places) != len(theirs):
+        if len(places) != len(rows):
             raise UserError(f"{other}, which `evaljudge init` made of it: give that one")
-        own = {name for row in theirs if isinstance(row, Row) for name in row.fields}
+        own = {name for row in rows if isinstance(row, Row) for name in row.fields}
         scores = whole.drop_columns(["text", "doc_id", "system", "source"])
         is_wide = any(len(texts) > 1 for texts in met.values())
         cells = [
@@ -180,16 +182,16 @@ class Outcome:
                 clean(f"{cell}").strip()
                 for cell in (row.fields if isinstance(row, Row) else {}).values()
             }
-            for row in theirs
+            for row in rows
         ]
         columns = dict[str, Any]()
         for system in dict.fromkeys(chain.from_iterable(met.values())) if is_wide else [""]:
-            rows = [
+            at_rows = [
                 [n for s, (text, n) in met[place].items()
                  if system in ("", s) and (text in cells[at] or not made)]
                 for at, place in enumerate(places)
             ]  # fmt: skip
-            taken = scores.take(pa.array([row[0] if row else None for row in rows], "int64"))
+            taken = scores.take(pa.array([row[0] if row else None for row in at_rows], "int64"))
             before = f"{system}: " if system else ""
             names = [f"{before}{name}" for name in taken.schema.names]
             named = (f"{name} (evaljudge)" if name in own else name for name in names)

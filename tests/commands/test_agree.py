@@ -102,6 +102,12 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     evaljudge.export(outcome, "csv", tmp_path / "wide.csv")
     for wide in (outcome.scores(wide=True), outcome.texts().to_pandas(), tmp_path / "wide.csv"):
         assert evaljudge.agree(outcome, wide).agreement == outcome.agreement
+    other = outcome.scores(wide=True).to_pandas()[["doc_id", "system", "words"]]
+    other.columns = ["article_id", "key", "words"]
+    with pytest.raises(UserError, match="needs `system`"):
+        evaljudge.agree(outcome, other)
+    agreed = evaljudge.agree(outcome, other, column={"key": "system"})
+    assert agreed.agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *        1.000  –" in repr(outcome.show("d0", "A"))

@@ -332,6 +332,9 @@ def test_a_row_for_each_rater_needs_their_names():
         made(write("csv", rows))
     named = [row | {"worker_id": f"w{n % 2}"} for n, row in enumerate(rows)]
     assert "worker_id = rater" in made(write("csv", named)).columns
+    samples = [row | {"summary": f"A reply {n}"} for n, row in enumerate(rows)]
+    with pytest.raises(UserError, match=r"csv:2\)\. Several texts of one system"):
+        made(write("csv", samples), force=True)
 
 
 WIDE = {
@@ -951,7 +954,7 @@ def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
     stars[2]["human_fluency"] = "2/3"
     for form in ("csv", "jsonl"):
         made(write(form, stars), force=True)
-        assert "another scale than earlier ratings (★)" in Path("config.yaml").read_text()
+        assert "'2/3' is on another scale than '★★★☆' before it" in Path("config.yaml").read_text()
 
 
 def test_a_column_may_be_left_out():

@@ -64,6 +64,11 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
         written = (tmp_path / "to.jsonl").read_bytes().splitlines()
         assert written[0] == odd.strip()[:-1] + b', "words": null, "unscored": null}'
         assert [json.loads(line)["words"] for line in written[1:-1]] == [4, 4, 3, 3, 2]
+    if form != "tsv":
+        renamed = [{"article": row.pop("source"), **row} for row in map(dict, rows)]
+        corpus = {"path": renamed, "columns": {"article": "source"}}
+        few = evaljudge.run(settings | {"corpus": corpus}, limit=1, progress=False)
+        assert few.texts(beside=given(renamed))["words"].to_pylist() == [2, 2, *[None] * 4]
     nested = [{"doc_id": 0, "source": "s 0", "candidates": rows[:2]}]
     assert made.texts(beside=nested).to_pylist() == [
         {"A: words": 2, "A: unscored": "", "B: words": 2, "B: unscored": ""}

@@ -256,6 +256,7 @@ NOTES: list[tuple[str, list[Row], list[str]]] = [
     ("csv", [FLAT | dict.fromkeys(["rating_1", "rating_2"], 4)],
      [f"{RATED}`rating_1`, `rating_2`"]),
     ("csv", [FLAT | {"rouge_1": 0.4, "worker": 7, "rater": 7}], [f"{REST}`rouge_1`, `worker`"]),
+    ("csv", [FLAT | {"num_errors": 0}], [f"{REST}`num_errors`"]),
     ("csv", [FLAT | {"synthetic.tone": 0.4, "geval": 4}], [f"{REST}`synthetic.tone`, `geval`"]),
     ("jsonl", [FLAT | {"tone": "4,5"}], [f"{RATED}`tone`"]),
 ]  # fmt: skip

@@ -198,7 +198,7 @@ def test_rows_of_one_text_may_be_of_several_raters(read, lines):
         assert text.ratings == {"x": 4.5, "y": 2.0} and text.raters["x"] == (5.0, 4.0)
         digests.add(corpus.ratings_digest)
     assert len(digests) == 1
-    with pytest.raises(UserError, match="c.*:4: the text of .*:1 again. Several rows for one"):
+    with pytest.raises(UserError, match="c.*:4: the same rater rates 'x' of this text again"):
         read(lines(*rows, rows[0]))
 
 
