@@ -67,6 +67,9 @@ def grouped(reasons: Mapping[str, int]) -> list[Group]:
         name = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
         name = name or _QUOTED.sub("…", _WHERE.sub("", reason))
         by_name.setdefault(name, {})[reason] = times
+    for name, (reason, *others) in list(by_name.items()):
+        if "…" in name and not others and reasons[reason] > 1:  # what is quoted is always the same
+            by_name[_WHERE.sub("", reason)] = by_name.pop(name)
     groups = [_group(name, those) for name, those in by_name.items()]
     return sorted(groups, key=lambda group: (-group.times, group.kind))
 

@@ -45,6 +45,7 @@ def test_what_differs_from_case_to_case_is_no_kind():
         "no reference of level 1.5 on tone: the reply was empty": 1,
         "no steps for tone: never written": 5,
     }
+    assert grouped({"no 'Score:' in it": 3}) == [Group("no 'Score:' in it", 3)]
     assert grouped(reasons) == [
         Group("never written", 5),
         Group("more than one rating in …", 4),

@@ -254,8 +254,7 @@ async function chosen() {
   if (status === "scored") tests.push((row) => !Number.isNaN(scores[row]));
   if (status === "unscored") tests.push((row) => reasons[row] >= 0);
   if (status.startsWith("reason:")) {
-    const reason = data.reasons.indexOf(status.slice(7));
-    tests.push((row) => reasons[row] === reason);
+    tests.push((row) => reasons[row] >= 0 && kindOf(data.reasons[reasons[row]]) === status.slice(7));
   }
   const rated = given("by-rated");
   if (rated) tests.push((row) => (Boolean(ratings) && !Number.isNaN(ratings[row])) === (rated === "yes"));
@@ -374,6 +373,7 @@ function line(row, begins) {
     [begins],
   ].map(([text, className = ""]) => make("td", text, { className }));
   cells[0].title = harmless(systemOf(row));
+  if (reason >= 0) cells[1].title = harmless(data.reasons[reason]);
   const made = make("tr");
   made.append(head, ...cells);
   made.addEventListener("click", (event) => { if (!event.target.closest("a")) location.hash = link.hash; });
@@ -818,13 +818,18 @@ function beginThreshold() {
   threshold.choose();
 }
 
+/* Reasons that differ in numbers or in what was said are one filter. */
+function kindOf(reason) {
+  return reason.replace(/“.*”/s, "“…”").replace(/\d[\d,.]*\d|\d/g, "…");
+}
+
 async function beginTexts() {
   [list.names, list.systems] = await Promise.all([source.names(), source.column("system")]);
   fillScales($("by-scorer"), data.scorers);
   fill($("by-people"), data.human.map((axis) => [axis, axis]));
   fill($("by-system"), [["", "all"], ...data.systems.map((name) => [name, name])]);
   fill($("by-status"), [["", "all"], ["scored", "scored"], ["unscored", "unscored"],
-    ...data.reasons.map((reason) => [`reason:${reason}`, `unscored: ${reason}`])]);
+    ...[...new Set(data.reasons.map(kindOf))].map((kind) => [`reason:${kind}`, `unscored: ${kind}`])]);
   fill($("by-selected"), [["", "all"], ...data.selections.flatMap((name) => [
     [`yes:${name}`, `selected by ${name}`], [`no:${name}`, `not selected by ${name}`],
     ...(data.others.some(({ shared }) => shared.includes(name)) ? [[`flipped:${name}`, `${name}: only one of two runs selects it`]] : [])])]);

@@ -86,6 +86,8 @@ def test_an_unscored_text_says_why(link, browser):
         open_first(page)
         assert "unscored: empty text" in page.text_content(".headline")
         assert page.text_content(".plain-text") == "(the text is empty)"
+        kinds = page.evaluate("['at 2,025 of 2048: “a 1”', 'at 7 of 2048: “b”'].map(kindOf)")
+        assert kinds == ["at … of …: “…”"] * 2  # one filter
 
 
 def test_nearest_to_the_threshold_is_by_its_scorer(link, browser):
