@@ -299,13 +299,14 @@ def _mark_known(output: Output, old: list[Shard], corpus: Corpus, job: Job) -> N
 def _refuse_other_texts(old: Case, now: Case) -> None:
     doc_id = old.document.doc_id
     if old.document != now.document:
-        raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
+        differs = f"document {doc_id!r} differs from the one already judged"
+        raise UserError(f"--extend: {differs}: take another `out`")
     texts = {candidate.system: candidate.text for candidate in now.candidates}
     for candidate in old.candidates:
         if texts.get(candidate.system, candidate.text) != candidate.text:
             raise UserError(
                 f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from "
-                "the one already judged"
+                "the one already judged: take another `out`"
             )
 
 
