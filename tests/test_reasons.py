@@ -99,7 +99,10 @@ class Small(ScriptedEngines):
 def test_a_plan_foresees_what_depends_on_no_reply(config):
     """A text that is empty, documents without references, and prompts that do not fit."""
     said = planned_text(config, engines=Small())
-    empty = "the system wrote nothing: correct the corpus (in another `out`), or leave these candidates out"
+    empty = (
+        "the system wrote nothing: correct the corpus (in another `out`), or leave these "
+        "candidates out"
+    )
     assert [line for line in said.splitlines() if line.startswith("foreseen")] == [
         f"foreseen   direct: empty text × 1: {empty}",
         "foreseen   rouge1: no reference × 11: give the documents `references`, or compare with "
