@@ -264,7 +264,7 @@ def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     def as_dict(options: re.Match[str]) -> str:
         pairs = (pair.strip(" '").rpartition("=") for pair in options[0].split("--column ")[1:])
-        return f"column={ {theirs: ours for theirs, _, ours in pairs} }"
+        return f"columns={ {theirs: ours for theirs, _, ours in pairs} }"
 
     @wraps(function)
     def called(*given: P.args, **named: P.kwargs) -> R:

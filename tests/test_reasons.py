@@ -100,8 +100,8 @@ def test_a_plan_foresees_what_depends_on_no_reply(config):
     """A text that is empty, documents without references, and prompts that do not fit."""
     said = planned_text(config, engines=Small())
     empty = (
-        "the system wrote nothing: correct the corpus (in another `out`), or leave these "
-        "candidates out"
+        "the system wrote nothing: correct the corpus, or leave these candidates out, in "
+        "another `out`"
     )
     assert [line for line in said.splitlines() if line.startswith("foreseen")] == [
         f"foreseen   direct: empty text × 1: {empty}",

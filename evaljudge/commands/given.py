@@ -60,7 +60,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     ratings from sheets among them, and for its scores where no others are named."""
     if (given := wanted.cases if wanted.run is None else wanted.run) is None:
         raise UserError("name a run's folder, or cases by --cases")
-    named = wanted.column if isinstance(wanted.column, Mapping) else named_columns(wanted.column)
+    named = wanted.columns if isinstance(wanted.columns, Mapping) else named_columns(wanted.columns)
     where = None if wanted.sources is None else as_path(wanted.sources, "sources")
     scores, inputs = as_inputs(wanted.scores, "scores"), as_inputs(given, "cases")
     run = run_in(inputs[0]) if len(inputs) == 1 else None
@@ -91,7 +91,11 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     taken = ", ".join(
         f"{n} = {to or 'not read'}" for n, to in source.columns.items() if n not in named
     )
-    notes = [f"columns taken by their names: {taken} (`column` names others)"] if taken else []
+    notes = (
+        [f"columns taken by their names: {taken} (`--column`, in Python `columns`, names others)"]
+        if taken
+        else []
+    )
     notes += notes_on(corpus.skipped_rows, corpus.absent_ratings, corpus.skipped)
     mine, theirs_too = ([getattr(one, "name", one) for one in of] for of in (scores, source.inputs))
     is_read = mine == theirs_too  # as scores, what is not read as ratings

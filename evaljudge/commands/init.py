@@ -125,13 +125,13 @@ def _ask(question: str, default: str) -> str:
 def init(wanted: InitOptions, ask: Ask | None) -> Started:
     """`ask`: None where nobody is there to answer."""
     path, theirs = _answer("corpus", wanted.corpus, "", ask, lambda p: (p, unread_columns(p)))
-    if {"expert_annotations", "turker_annotations"} <= {*theirs.names} and not wanted.column:
+    if {"expert_annotations", "turker_annotations"} <= {*theirs.names} and not wanted.columns:
         said = f"{path} is SummEval's: a configuration reads it, with its ratings, by"
         raise UserError(f"{said} `corpus: {{path: {path}, format: summeval}}`")
     to_write(str(wanted.to), wanted.force)
     if wanted.model == NO_MODEL and wanted.judges:
         raise UserError("--model none: a judge asks a model: name one, or leave --judge out")
-    pairs, became = wanted.column, dict[str, str]()
+    pairs, became = wanted.columns, dict[str, str]()
     given = dict(pairs) if isinstance(pairs, Mapping) else named_columns(pairs)
     corpus: Input = path
     if made := longer(path, theirs, given, wanted.to.parent, wanted.force):

@@ -63,6 +63,7 @@ class WrittenSheet(Shown):
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
             f"           2. evaljudge report {quote(self.run)} --set 'ratings=[{self.to}]'\n"
+            f"              in Python: evaljudge.make_report({self.run!r}, ratings=[{self.to!r}])\n"
             + ("" if self.is_even else f"note       {UNEVEN}\n")
         )
 

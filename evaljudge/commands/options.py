@@ -66,6 +66,8 @@ Columns = Mapping[str, str] | Sequence[str] | None
 COLUMN = partial(
     option,
     "What a column of the texts means, such as human=ratings.coherence. May be repeated.",
+    None,
+    "--column",
     metavar="THEIRS=OURS",
     typed=list[str] | None,
 )
@@ -282,7 +284,7 @@ class InitOptions(Declared):
     judges: list[str] | None = option(
         "A judge, as `evaljudge list judges` names it. May be repeated.", None, "--judge"
     )
-    column: Columns = COLUMN()
+    columns: Columns = COLUMN()
     to: Path = option("The file to write.", Path("config.yaml"))
     out: str = option("Where the run's files will go.", "runs/first")
     force: bool = option("Overwrite the file.", False)
@@ -634,7 +636,7 @@ class RatedOptions(Declared):
     sources: AnyPath | None = option(
         "The documents of a benchmark that publishes them apart (summeval, arxiv, govreport)."
     )
-    column: Columns = COLUMN()
+    columns: Columns = COLUMN()
     skip_bad_rows: bool = option("Leave out rows that cannot be read, and count them.", False)
     resamples: int = RESAMPLES()
     seed: int = SEED()

@@ -69,7 +69,10 @@ def score(
     """Score these texts once: everything is loaded for this call, and freed after it.
 
     `cases`: rows as dicts, an Arrow table, a data frame, or a path; `columns={"article": "source"}`
-    renames theirs. `config`: further keys of a configuration, such as `prompts` or `seed`.
+    renames theirs, and `"fluency_1": "ratings.fluency"` says which are people's ratings. `judges`
+    and `metrics`: names, or a dict with the settings of each. `model`: as in a configuration: a hub
+    name, a folder, a URL, or `nano`. `config`: further keys of a configuration, such as `prompts`
+    or `seed`: `evaljudge settings` lists them.
     """
     names = {"judges": judges, "model": model, "task": task, "axes": axes, "metrics": metrics}
     settings = _settings(names | config)

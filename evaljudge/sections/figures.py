@@ -145,7 +145,10 @@ def short(number: float) -> str:
 
 
 R = TypeVar("R")
-NO_ROWS = "There are no rows: nothing of this kind was found."
+NO_ROWS = (
+    "There are no rows: nothing of this kind was found. Agreement needs ratings by people: print "
+    "the outcome to see how many were read."
+)
 MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 

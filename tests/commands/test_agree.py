@@ -106,7 +106,7 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     other.columns = ["article_id", "key", "words"]
     with pytest.raises(UserError, match="needs `system`"):
         evaljudge.agree(outcome, other)
-    agreed = evaljudge.agree(outcome, other, column={"key": "system"})
+    agreed = evaljudge.agree(outcome, other, columns={"key": "system"})
     assert agreed.agreement == outcome.agreement
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
@@ -151,18 +151,18 @@ def test_a_column_for_each_score(tmp_path, kind):
     if kind == "semicolons":
         Path(table).write_text(Path(table).read_text().replace(",", ";").replace(".5", ",5"))
     columns = {"idx": "doc_id", "document": "source", "Human": "ratings.mood"}
-    findings = agreed(table, table, column=columns)
+    findings = agreed(table, table, columns=columns)
     scored = {(r.scorer, r.axis): (r.scored, r.unscored) for r in findings.coverage}
     assert scored == {("smog_index", "*"): (6, 0), ("t5", "tone"): (4, 2), ("my.own", "*"): (6, 0)}
     assert not any("not read" in warning for warning in findings.warnings)
     if kind == "csv":
         quoted = tmp_path / "quoted.csv"
         quoted.write_text(Path(table).read_text().replace("0.5", '"0,5"'))
-        assert "'0,5' is not a number" in refusal(agreed, table, str(quoted), column=columns)
+        assert "'0,5' is not a number" in refusal(agreed, table, str(quoted), columns=columns)
     bad = written(tmp_path, [*rows, rows[0] | {"model": "D", "smog_index": "x"}], "jsonl")
-    assert "'x' is not a number" in refusal(agreed, table, bad, column=columns)
+    assert "'x' is not a number" in refusal(agreed, table, bad, columns=columns)
     texts = written(tmp_path, [{"doc_id": "d1", "system": "A", "url": "u"}], "jsonl")
-    words = refusal(agreed, table, texts, column=columns)
+    words = refusal(agreed, table, texts, columns=columns)
     assert "or columns of numbers; its keys are 'doc_id', 'system', 'u" in words
 
 
@@ -371,7 +371,7 @@ def test_ids_of_texts_are_not_taken_for_ids_of_documents(tmp_path):
     findings = evaljudge.agree(file).findings
     assert (findings.cases, findings.candidates) == (3, 6)
     assert "id = not read" in findings.warnings[0]
-    given = evaljudge.agree(file, column={"id": "doc_id"}).findings
+    given = evaljudge.agree(file, columns={"id": "doc_id"}).findings
     assert given.cases == 6
     assert any("though 3 sources serve 6 documents" in warning for warning in given.warnings)
 
@@ -395,7 +395,7 @@ def test_white_space_at_the_ends_of_names_and_sources_is_none_of_theirs(tmp_path
         scores = (
             [{**row, "scorer": "mine", "value": 1} for row in written[::2]] if by == "id" else []
         )
-        found += [evaljudge.agree(file, scores or (), column=columns).findings]
+        found += [evaljudge.agree(file, scores or (), columns=columns).findings]
     assert found[0].cases == 3
     assert found[0].coverage == found[1].coverage
     assert found[0].rows == found[1].rows
@@ -405,11 +405,13 @@ def test_each_named_rater_is_compared_with_the_others(tmp_path):
     """From columns, from names in cells, of a run, and from the files that a run was given."""
     columns = {f"fluency_{name}": "ratings.fluency" for name in NAMES}
     file = tabled(tmp_path / "columns.csv", rated_by_four("columns"))
-    assert alone(evaljudge.agree(file, column=columns).findings)[0] == "fluency_dee"
+    assert alone(evaljudge.agree(file, columns=columns).findings)[0] == "fluency_dee"
     guessed = evaljudge.agree(file).findings  # the columns as `init` takes them
     assert alone(guessed)[0] == "fluency_dee"
     taken = ", ".join(f"{theirs} = {ours}" for theirs, ours in columns.items())
-    assert guessed.warnings == [f"columns taken by their names: {taken} (`column` names others)"]
+    assert guessed.warnings == [
+        f"columns taken by their names: {taken} (`--column`, in Python `columns`, names others)"
+    ]
     cells = rated_by_four("cells")
     found = evaljudge.agree(cells)
     named = alone(found.findings)

@@ -137,7 +137,7 @@ def test_bad_rows_and_ids_are_named():
         made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     file = write("csv", rows)
-    (warning,) = made(file, force=True, column=["id=doc_id"]).warnings
+    (warning,) = made(file, force=True, columns=["id=doc_id"]).warnings
     assert "`doc_id` should name the source, not the text" in warning
     (warning,) = made(file, force=True).warnings
     assert "rows with the same `source` are taken for one document" in warning
@@ -208,7 +208,7 @@ def test_columns_that_are_not_known_are_asked_for_until_they_are_said(names, lac
         made(file, force=True)
     made(
         file,
-        column=[
+        columns=[
             f"{theirs}={ours}" for theirs, ours in zip(names, OURS, strict=True) if theirs != ours
         ],
         force=True,
@@ -316,7 +316,7 @@ def test_nothing_is_overwritten_unless_forced():
         ({"task": "sumary"}, "did you mean 'summary'?"),
         ({"judges": ["direkt"]}, "did you mean 'direct'?"),
         ({"model": " "}, "a model needs a name"),
-        ({"column": ["source=article"]}, "the other way round: `--column article=source`"),
+        ({"columns": ["source=article"]}, "the other way round: `--column article=source`"),
         ({"corpus": "none.csv"}, "none.csv: no such file or folder"),
     ],
 )
@@ -389,21 +389,21 @@ def test_a_column_for_each_system_becomes_a_text_for_each(shape, form, capsys):
 def test_a_longer_table_overwrites_nothing_and_keeps_given_columns():
     rows = [{"nr": n, "body": f"Of {n}", "a_story": f"a {n}", "b_story": f"b {n}"} for n in (1, 2)]
     file = write("csv", rows)
-    made(file, column=["body=source", "nr=doc_id"])
+    made(file, columns=["body=source", "nr=doc_id"])
     assert lines("texts.long.jsonl")[0] == {
         "doc_id": "1", "source": "Of 1", "candidates": [
             {"system": "a", "text": "a 1"}, {"system": "b", "text": "b 1"}]}  # fmt: skip
     with pytest.raises(UserError, match="unknown column 'a_story'"):
-        made(file, column=["body=source", "nr=doc_id", "a_story=ratings.fluency"], force=True)
+        made(file, columns=["body=source", "nr=doc_id", "a_story=ratings.fluency"], force=True)
     Path("texts.long.jsonl").write_text("mine")
     with pytest.raises(UserError, match=r"texts\.long\.jsonl: is there, and is not what texts"):
-        made(file, column=["body=source", "nr=doc_id"], to=Path("another.yaml"))
+        made(file, columns=["body=source", "nr=doc_id"], to=Path("another.yaml"))
     with pytest.raises(UserError, match="a model needs a name"):
-        made(file, column=["body=source", "nr=doc_id"], force=True, model=" ")
+        made(file, columns=["body=source", "nr=doc_id"], force=True, model=" ")
     assert Path("texts.long.jsonl").read_text() == "mine"
-    made(file, column=["body=source", "nr=doc_id"], force=True)
+    made(file, columns=["body=source", "nr=doc_id"], force=True)
     assert len(lines("texts.long.jsonl")) == 2
-    started = made(file, column=["body=source", "b_story=text"], force=True)  # of one system alone
+    started = made(file, columns=["body=source", "b_story=text"], force=True)  # of one system alone
     assert started.summary == "2 documents with 2 texts; people rated nothing"
 
 
@@ -414,7 +414,7 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
          "B_output": "b", "B_ratings": "", "B_tone": 2}
         for rater in ("anna", "ben")
     ]  # fmt: skip
-    started = made(write("csv", rows), column=["B_tone=", "rating=ratings.fluency"])
+    started = made(write("csv", rows), columns=["B_tone=", "rating=ratings.fluency"])
     assert started.summary.endswith("2 texts of 2 systems; people rated fluency 1")
     about = {"doc_id": "d", "source": "Of"}
     texts = {"system": "A", "text": "a", "rating": 4.0}, {"system": "B", "text": "b"}
@@ -424,7 +424,7 @@ def test_ratings_of_each_system_and_raters_of_a_wide_table():
     bare = [{n: cell for n, cell in rows[0].items() if n != "annotator"}]
     bare[0] |= {"B_ratings": '{"fluency": 3}'}
     given = ["B_tone=", "rating=ratings.tone"]
-    assert made(write("csv", bare), column=given, force=True).summary.endswith("tone 1, fluency 1")
+    assert made(write("csv", bare), columns=given, force=True).summary.endswith("tone 1, fluency 1")
 
 
 @pytest.mark.parametrize(
@@ -477,7 +477,7 @@ def test_raters_of_systems_that_letters_name_are_found():
     (warning,) = made(write("csv", rows)).warnings
     assert "look like ratings: `rater1`, `rater2`" in warning
     advised = [f"rater{n}=ratings.fluency" for n in (1, 2)]
-    given = made(write("csv", rows), column=advised, force=True)
+    given = made(write("csv", rows), columns=advised, force=True)
     assert given.summary.endswith("6 texts of 2 systems; people rated fluency 6")
 
 
@@ -574,7 +574,7 @@ def test_a_given_axis_is_not_extended_by_a_guess(capsys):
             for n in range(6)]  # fmt: skip
     given = {"article": "source", "gpt4_output": "text", "gpt4_fluency": "ratings.fluency"}
     file = write("csv", rows)
-    *_, warning = made(file, column=[f"{n}={to}" for n, to in given.items()]).warnings
+    *_, warning = made(file, columns=[f"{n}={to}" for n, to in given.items()]).warnings
     assert "`human_fluency`; if people gave them, give" in warning
     columns = load_config("config.yaml").corpus.columns
     assert [n for n, to in columns.items() if to == "ratings.fluency"] == ["gpt4_fluency"]
@@ -587,9 +587,9 @@ def test_a_given_axis_is_not_extended_by_a_guess(capsys):
 def test_a_slip_in_an_axis_is_said():
     file = write("csv", as_rows(THEIRS))
     said = "the task has no axis 'flency' that people rated: did you mean 'fluency'?"
-    assert said in made(file, column=["human_fluency=ratings.flency"]).warnings
+    assert said in made(file, columns=["human_fluency=ratings.flency"]).warnings
     with pytest.raises(UserError, match=r"human_fluency=ratings\.fluency\.r1: .*`ratings.fluency`"):
-        made(file, column=["human_fluency=ratings.fluency.r1"], force=True)
+        made(file, columns=["human_fluency=ratings.fluency.r1"], force=True)
 
 
 def test_tables_of_other_headers_are_refused():
@@ -610,19 +610,19 @@ def test_tables_of_other_headers_are_refused():
 def test_what_looks_like_a_rating_and_is_not_taken_is_named():
     rows = [row | {"fluency_std": 0.3, "judge_fluency": 4, "n": 2} for row in as_rows(THEIRS)]
     rows = [row | {"views": "92,510", "Overall Score": 3} for row in rows]
-    (warning,) = made(write("csv", rows), column=["n="]).warnings
+    (warning,) = made(write("csv", rows), columns=["n="]).warnings
     assert "these look like ratings: `fluency_std`, `judge_fluency`, `Overall Score`; " in warning
     assert "--column 'Overall Score=ratings.overall'`, where AXIS is one of" in warning
     unread = ["fluency_std=", "judge_fluency=", "Overall Score="]
-    assert not made(write("csv", rows), column=unread, force=True).warnings
+    assert not made(write("csv", rows), columns=unread, force=True).warnings
 
 
 def test_ratings_on_no_axis_of_the_task_are_said():
     file = write("csv", as_rows(THEIRS))
-    (said,) = made(file, column=["human_fluency=ratings.overall"]).warnings
+    (said,) = made(file, columns=["human_fluency=ratings.overall"]).warnings
     assert said.startswith("rated but not judged: overall; judged but not rated: coherence, consis")
     given: dict[str, Any] = {
-        "column": ["human_fluency=ratings.overall"],
+        "columns": ["human_fluency=ratings.overall"],
         "model": "none",
         "judges": [],
     }
@@ -632,7 +632,7 @@ def test_ratings_on_no_axis_of_the_task_are_said():
 def test_a_model_that_only_an_endpoint_can_serve_is_told_now():
     rows = [row | {"coherence": 3} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
     file = write("jsonl", rows)
-    usual = {"column": ["n="], "force": True}
+    usual = {"columns": ["n="], "force": True}
     behind = " (a model behind a URL is `{endpoint: URL, name: gpt-4o}`)"
     said = made(file, **usual, model="gpt-4o").warnings
     assert f"model gpt-4o: no such folder{behind}" in said
@@ -646,7 +646,7 @@ def test_text_and_summary_are_both_named():
     rows = [{"text": "It rained.", "summary": "Rain fell."}]
     with pytest.raises(UserError, match="`--column text=source --column summary=text`$"):
         made(write("csv", rows))
-    made(write("csv", rows), column=["text=source", "summary=text"])
+    made(write("csv", rows), columns=["text=source", "summary=text"])
     rows = [{"text": "It rained all day.", "summary": "Rain."}]
     assert made(write("csv", rows), force=True).columns == "text = source, summary = text"
 
@@ -665,7 +665,7 @@ def test_ratings_by_rater_then_axis(outer):
     rows += [late | {"system": f"s{n}", "text": f"t{n}"} for n in range(200)]
     file = write("jsonl", rows)
     for given in (), [f"{outer}.{rater}.fluency=ratings.fluency" for rater in people]:
-        made(file, column=given, force=True)
+        made(file, columns=given, force=True)
         with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
             assert next(iter(corpus)).candidates[0].raters["fluency"] == (1, 2)
             fluent = 6 if given else 206  # zoe's are a guess
@@ -678,7 +678,7 @@ def test_what_lies_beside_raters_is_read_or_named(outer, form):
     """A rater may have dots in the name, and be the only one."""
     by_rater = {"coherence": 3, "fluency": 5, "dr. smith": {"fluency": 4, "tone": 1}}
     rows = [row | {outer: by_rater} for row in as_rows(("doc_id", "source", "system", "text", "n"))]
-    (warning,) = made(write(form, rows), column=["n="]).warnings
+    (warning,) = made(write(form, rows), columns=["n="]).warnings
     assert f"`{outer}.dr. smith.tone`" in warning and "; if people gave them, give" in warning
     with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
         assert next(iter(corpus)).candidates[0].ratings == {"coherence": 3, "fluency": 4}
@@ -700,16 +700,16 @@ def test_only_raters_are_too_many_raters():
 def test_axes_without_numbers_and_without_a_name():
     rows = [row | {"fluency": "two"} for row in as_rows(("id", "article", "model", "summary", "n"))]
     file = write("csv", rows)
-    (warning,) = made(file, column=["n="]).warnings
+    (warning,) = made(file, columns=["n="]).warnings
     assert warning == "`fluency` is an axis, but its cells such as 'two' are no numbers"
     with pytest.raises(UserError, match="put an axis in place of AXIS"):
-        made(file, column=["n=ratings.AXIS"], force=True)
+        made(file, columns=["n=ratings.AXIS"], force=True)
 
 
 def test_a_given_part_of_a_column_takes_the_place_of_its_guess():
     rows = as_rows(("doc_id", "source", "system", "text", "n"))
     file = write("jsonl", [row | {"people": {"anna": 1, "ben": 2}} for row in rows])
-    made(file, column=[f"people.{rater}=ratings.fluency" for rater in ("anna", "ben")])
+    made(file, columns=[f"people.{rater}=ratings.fluency" for rater in ("anna", "ben")])
     assert set(load_config("config.yaml").corpus.columns) == {"people.anna", "people.ben"}
 
 
@@ -960,7 +960,7 @@ def test_cells_with_the_scale_or_a_word_beside_the_number_are_ratings():
 def test_a_column_may_be_left_out():
     rows = [row | {"source": f"Of {row['doc_id']}", "note": 1} for row in as_rows(OURS)]
     file = write("csv", [row | {"passage": "A text"} for row in rows])
-    started = made(file, column=["source=", "passage=source", "note="])
+    started = made(file, columns=["source=", "passage=source", "note="])
     assert "not read: `source`, `note`" in started.columns
     for form in ("csv", "jsonl", "parquet"):
         write(form, [row | {"passage": "A text"} for row in rows])
@@ -968,7 +968,7 @@ def test_a_column_may_be_left_out():
         with open_corpus(source) as corpus:
             assert {case.document.source for case in corpus} == {"A text"}
     with pytest.raises(UserError, match="--column: unknown column 'nte': did you mean 'note'"):
-        made(file, column=["nte="], force=True)
+        made(file, columns=["nte="], force=True)
 
 
 def test_each_system_may_have_raters_of_its_own():

@@ -520,6 +520,7 @@ def test_the_command(loop, capsys):
         f"next       1. people rate on a page: evaljudge view {loop.out} --label '{to}' "
         "--rater NAME; a part is enough",
         f"           2. evaljudge report {loop.out} --set 'ratings=[{to}]'",
+        f"              in Python: evaljudge.make_report({loop.out!r}, ratings=[{to!r}])",
     ]
 
 
