@@ -9,7 +9,6 @@ import pytest
 
 from evaljudge.agreement.agree import agreements
 from evaljudge.agreement.rated import Floats, Grid, Rated
-from evaljudge.analyses import analyses
 from evaljudge.analyses.among_judges import JudgePair
 from evaljudge.analyses.jury import LeftOut
 from evaljudge.analysis.combining import Combination, weights_of
@@ -65,17 +64,6 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by):
     else:
         assert random.low is not None and random.low > 0
         assert good.high is not None and good.high < 0
-
-
-def test_scorers_of_two_scales_are_warned_of():
-    """Of one that scored nothing there is nothing to say."""
-    run = frame(rated(TABLES), combined={"jury": combination("mean")})
-    one = combination("mean", dict.fromkeys(["good", "fair", "none"]))
-    for fair, said in ((HUMAN * 6, ["jury"]), (HUMAN, [])):
-        scores = {"good": HUMAN, "fair": fair, "random": HUMAN, "none": np.full_like(HUMAN, np.nan)}
-        grid = replace(run.grid, scores={(name, "x"): table for name, table in scores.items()})
-        warned = analyses()["jury"].warnings(replace(run, grid=grid, combined={"jury": one}), {})
-        assert [w.text.split(":")[0].removeprefix("combine.") for w in warned] == said
 
 
 def test_the_gain_is_the_difference_of_the_agreements():

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from evaljudge.agreement import LEVELS, Coefficient, Level
-from evaljudge.analyses import Analysis, Findings, Rank, Rows, RunFrame, Section, Warned
+from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import TITLES
 from evaljudge.analysis.combining import on_rated
 from evaljudge.decisions.differences import agreement_differences
@@ -21,7 +19,6 @@ GAIN = (
     "something. 0 can mean that another judge says the same. Weights by agreement are those of "
     "other documents."
 )
-TIMES = 5  # so many times wider a range is probably that of another scale
 INTERVALS = "In brackets: 95% intervals over documents."
 
 
@@ -60,21 +57,6 @@ def rows(run: RunFrame) -> Iterator[LeftOut]:
                     yield LeftOut(*at, *values, gain.n, gain.sampled)
 
 
-def warnings(run: RunFrame, _: Rows) -> Iterator[Warned]:
-    for name, combination in run.combined.items():
-        ranges = dict[str, tuple[float, float]]()
-        for scorer in combination.of_scorers:
-            each = [table for key, table in run.grid.scores.items() if key[0] == scorer]
-            if scored := [table for table in each if np.isfinite(table).any()]:
-                ranges[scorer] = min(map(np.nanmin, scored)), max(map(np.nanmax, scored))
-        widths = sorted((high - low, scorer) for scorer, (low, high) in ranges.items())
-        if widths and widths[-1][0] > TIMES * widths[0][0]:
-            ends = widths[-1][1], widths[0][1]
-            said = " and ".join("{} gives {:.3g} to {:.3g}".format(s, *ranges[s]) for s in ends)
-            alone = f"if these are two scales, {ends[0]} decides almost alone"
-            yield Warned("several scales", Rank.JUDGES, f"combine.{name}: {said}: {alone}")
-
-
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows: Sequence[LeftOut] = findings["jury"]
     shown = [row for row in rows if not in_short or row.gain is not None]
@@ -96,4 +78,4 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     yield Section(LEFT_OUT, [GAIN], tables, notes)
 
 
-ANALYSIS = Analysis(LeftOut, rows, section, place=60, warnings=warnings)
+ANALYSIS = Analysis(LeftOut, rows, section, place=60)
