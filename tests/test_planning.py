@@ -19,6 +19,7 @@ from evaljudge.runs.planning import make_plan
 from evaljudge.storage import Output
 from tests.build import refusal
 
+OWN = "tests.judges.shared.test_one_question:Brief"
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
     {"system": "C", "text": "a"}, {"system": "D", "text": ""},
@@ -54,7 +55,7 @@ def test_a_combination_of_different_scales_is_warned_of(config):
     def cautions(*of: str) -> list[str]:
         yes_no = {"judge": "question", "answers": {"Yes": 0.5, "No": -1}}
         combined = {
-            "judges": {"geval": {"samples": 4}, "mine": yes_no},
+            "judges": {"geval": {"samples": 4}, "mine": yes_no, "own": {"judge": OWN}},
             "metrics": ["rouge1", "words"],
         }
         combined |= {"combine": {"jury": {"of": list(of), "by": "mean"}}}
@@ -66,6 +67,7 @@ def test_a_combination_of_different_scales_is_warned_of(config):
         "combine.jury: its scorers have different scales (geval 1 to 5, rouge1 0"
     )
     assert "(geval 1 to 5, mine -1 to 0.5): " in cautions("geval", "mine")[0]
+    assert "scales (geval 1 to 5, own not said by `meanings`)" in cautions("geval", "own")[0]
     assert cautions("geval", "geval.sampled") == cautions("geval", "words") == []
 
 

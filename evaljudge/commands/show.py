@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from shlex import quote
 from typing import Any
 
@@ -103,8 +104,7 @@ class ShownDocument(Shown):
         return [axis for axis in axes if self.wanted.axis in (None, axis)]
 
     def _meanings(self, scores: Iterable[Score]) -> str:
-        known, names = self.run.get("meanings", {}), dict.fromkeys(s.scorer for s in scores)
-        return "\n".join(_wrapped(f"{name}: {known[name]}") for name in names if name in known)
+        return _meanings(self.run, (score.scorer for score in scores))
 
     def _of_systems(self) -> Iterator[str | Table]:
         """Every system of the document; of the judges, or else the metrics, two first scorers."""
@@ -181,6 +181,7 @@ class ShownTexts(Shown):
     """The first texts of a run, where none is named."""
 
     wanted: ShowOptions
+    run: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
 
     @property
@@ -204,6 +205,8 @@ class ShownTexts(Shown):
         lines = [
             on_screen(Table("", heads, cells, sides, lead=2)) if rows else "No text has scores."
         ]
+        scorers = chain.from_iterable((key, key.rpartition(".")[0]) for key in keys)
+        lines += filter(None, [_meanings(self.run, scorers)])
         lines += [f"These are the first; {more}."] * (len(self.rows) > MOST_TEXTS)
         lines.append("With `--doc ID --system NAME`, one text is shown with the evidence.")
         return "\n\n".join(lines) + "\n"
@@ -213,20 +216,25 @@ class ShownTexts(Shown):
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in self.rows[:MOST_TEXTS])
 
 
+def _meanings(run: Mapping[str, Any], scorers: Iterable[str]) -> str:
+    known, names = run.get("meanings", {}), dict.fromkeys(scorers)
+    return "\n".join(_wrapped(f"{name}: {known[name]}") for name in names if name in known)
+
+
 def _figure(value: str | float | None) -> str:
     return value if isinstance(value, str) else correlation(value)
 
 
-def _first_texts(wanted: ShowOptions, output: Output, judges: Mapping[str, str]) -> ShownTexts:
+def _first_texts(wanted: ShowOptions, output: Output, run: Mapping[str, Any]) -> ShownTexts:
     rows = list[Mapping[str, Any]]()
-    for table in RunTables(output, judges).wide_scores(with_texts=True):
+    for table in RunTables(output, judge_kinds(run)).wide_scores(with_texts=True):
         each = table.to_pylist()
         rows += [row for row in each if wanted.system in (None, row["system"])]
         if len(rows) > MOST_TEXTS:
             break
     if wanted.system and not rows:
         raise UserError(f"--system: no text of the run with scores is by {shown(wanted.system)}")
-    return ShownTexts(wanted, rows[: MOST_TEXTS + 1])
+    return ShownTexts(wanted, run, rows[: MOST_TEXTS + 1])
 
 
 def show_text(wanted: ShowOptions) -> ShownDocument | ShownTexts:
@@ -239,7 +247,7 @@ def show_text(wanted: ShowOptions) -> ShownDocument | ShownTexts:
     refuse_unknown("--axis", "axis", [wanted.axis], axes)
     judges = {name: kind for name, kind in judges.items() if wanted.judge in (None, name)}
     if not wanted.doc_id:
-        return _first_texts(wanted, output, judge_kinds(run))
+        return _first_texts(wanted, output, run)
     shard, case = place_of(output, wanted.doc_id)
     ratings = kept_ratings(output)
     case, raters = with_ratings(case, ratings.texts), names_of(output, ratings)

@@ -265,14 +265,17 @@ class Job:
                 )
 
     def _scale_cautions(self) -> Iterator[str]:
-        """Combinations of scorers with different ranges, where their meanings say them."""
+        """Combinations of scorers with different ranges, as their meanings say them, or with none
+        that is said."""
         for name, combination in self.combined.items():
             found = {s: _RANGE.search(self.meanings.get(s, "")) for s in combination.of_scorers}
             ranges = {scorer: f"{m[1]} to {m[2]}" for scorer, m in found.items() if m}
-            if len({*ranges.values()}) > 1:
-                which = ", ".join(map(" ".join, ranges.items()))
+            unsaid = dict.fromkeys(sorted(found.keys() - self.meanings), "not said by `meanings`")
+            if len({*ranges.values()}) > 1 or unsaid:
+                which = ", ".join(map(" ".join, [*ranges.items(), *unsaid.items()]))
                 why = "nothing is standardised, so take those of one scale, or weights in `mixes`"
-                yield f"combine.{name}: its scorers have different scales ({which}): {why}"
+                different = "may have different" if unsaid else "have different"
+                yield f"combine.{name}: its scorers {different} scales ({which}): {why}"
 
     @property
     def meanings(self) -> dict[str, str]:

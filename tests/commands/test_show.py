@@ -111,6 +111,7 @@ def test_without_a_document_the_first_texts_are_listed(run, capsys):
     assert heads.split()[:3] == ["document", "system", "synthetic.fluency"]
     assert "synthetic.ordinal" not in heads and len(rows) == 20
     assert "csv --to texts.csv` writes all texts" in text
+    assert "synthetic: Weighted sum over comparisons with" in text and "words: The number" in text
     alone = shown(run, "--system", "A", "--full", capsys=capsys)
     assert "synthetic.ordinal.fluency" in alone
     assert {row.split()[1] for row in alone.split("\n\n")[0].splitlines()[1:]} == {"A"}
