@@ -601,10 +601,9 @@ def _read_file(path: str) -> dict[str, Any]:
     file = Path(path)
     if file.is_dir() or "://" in path:  # a run, wherever its folder lies now
         return {**Output(path).known_run()["config"], "out": path}
+    init = f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
     if file.name.endswith(CORPUS_ENDINGS) and file.is_file():
-        raise UserError(
-            f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
-        )
+        raise UserError(init)
     try:
         text = file.read_text(encoding="utf-8")
         config_folder.set(str(file.parent))
@@ -615,6 +614,9 @@ def _read_file(path: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
+    rows = spec if file.suffix == ".json" and isinstance(spec, list | dict) else ()
+    if rows and not Config.model_fields.keys() & {*map(str, rows)}:
+        raise UserError(init)
     if not isinstance(spec, dict):
         least = "at least `corpus`, `out` and, for judges, `model` (`evaljudge init`)"
         raise UserError(f"{file}: no configuration: write keys and values, {least}")

@@ -169,7 +169,9 @@ class ColumnNames:
                 raise UserError(f"{advice.column(theirs, ours)}: put an axis in place of AXIS")
             is_one = ours.startswith(DOTTED) and ours != DOTTED
             if not is_one and ours not in ("", *KNOWN_FIELDS):
-                said = unknown("field", ours, [*KNOWN_FIELDS, AXIS])
+                is_axis = (axis := ours.rpartition(".")[2]) in known_axes()
+                fields = [f"{DOTTED}{axis}"] if is_axis else [*KNOWN_FIELDS, AXIS]
+                said = unknown("field", ours, fields)
                 if theirs in KNOWN_FIELDS and "did you mean" not in said:
                     said += f"; the other way round: {advice.columns({ours: theirs})}"
                 raise UserError(f"{advice.column(theirs, ours)}: {said}")
