@@ -148,7 +148,10 @@ def interval(
     if not isfinite(value) or not isfinite(error):
         return None, None
     least = 0.0 if coefficient == "accuracy" else -1.0
-    return bounds(level, value, error, len(own), least)
+    if error < 1e-9 and level == "sample":  # none of so many documents differs
+        others = float(stats.binomtest(0, len(own)).proportion_ci().high)
+        return value - others * (value - least), value + others * (1 - value)
+    return bounds(level, value, error, len(own), least) if error >= 1e-9 else (None, None)
 
 
 def ragged_rows(seed: int) -> list[Row]:

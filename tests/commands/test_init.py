@@ -317,7 +317,10 @@ def test_nothing_is_overwritten_unless_forced():
         ({"judges": ["direkt"]}, "did you mean 'direct'?"),
         ({"model": " "}, "a model needs a name"),
         ({"columns": ["source=article"]}, "the other way round: `--column article=source`"),
-        ({"columns": ["article=fluency"]}, "unknown field 'fluency': did you mean 'ratings.fluency'"),
+        (
+            {"columns": ["article=fluency"]},
+            "unknown field 'fluency': did you mean 'ratings.fluency'",
+        ),
         ({"corpus": "none.csv"}, "none.csv: no such file or folder"),
     ],
 )

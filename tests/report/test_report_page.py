@@ -216,7 +216,7 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
     }  # fmt: skip
     assert first.lead(found) == {"scorer": "rouge1", "axis": "*"}
     assert of["fluency"].is_trusted is False
-    assert of["fluency"].notes == ["Length alone agrees better: words 1.000 [1.000, 1.000]."]
+    assert of["fluency"].notes == ["Length alone agrees better: words 1.000 [0.471, 1.000]."]
     trust = of["relevance"].trust
     assert trust.startswith("The highest agreement with people: ")
     assert trust.endswith("widened, as the best of 2 scorers). All others agree less.")
