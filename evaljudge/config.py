@@ -425,7 +425,7 @@ class Config(Settings):
     agreement: AgreementConfig = AgreementConfig()
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
-    """The share of texts that must be scored, else the exit code is 3."""
+    """The share of the texts that each scorer must score on each axis, else the exit code is 3."""
     bad_rows: Literal["fail", "skip"] = "fail"
     """What becomes of rows of the corpus that cannot be read."""
     commit_every: Annotated[float, Field(gt=0)] = 60

@@ -37,6 +37,12 @@ class Coverage:
         """How many scores are absent as they should be (see `is_not_expected`)."""
         return sum(times for reason, times in self.reasons.items() if is_not_expected(reason))
 
+    @property
+    def share(self) -> float:
+        """Scored of expected; 1 where nothing is expected."""
+        expected = self.expected - self.not_expected
+        return self.scored / expected if expected else 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -143,4 +149,7 @@ class Findings(Mapping[str, Rows[Any]]):
 
     @property
     def floor_passed(self) -> bool:
-        return self.share >= self.coverage_floor
+        """Whether each scorer on each axis reaches the floor: many others may hide one that has
+        none."""
+        each = [self.share, *(row.share for row in self.coverage)]
+        return min(each) >= self.coverage_floor

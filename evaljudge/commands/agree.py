@@ -22,9 +22,9 @@ from evaljudge.metrics import Metric, Unscored, cautions_of, make_metrics, read_
 from evaljudge.metrics.protocol import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
-from evaljudge.report.lines import on_axis
+from evaljudge.report.lines import floor_line, on_axis
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
-from evaljudge.sections.figures import Rows, count, percent
+from evaljudge.sections.figures import Rows, count
 from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
@@ -77,9 +77,8 @@ def lacking_line(findings: Findings) -> str:
     ]
     more = len(lacking) - len(named)
     others = [f"{counted(more, 'other lacks', 'others lack')} some"] if more else []
-    floor = findings.coverage_floor
     return (
-        f"coverage {percent(findings.share, floor)} is under the floor of {floor:.1%}: "
+        f"coverage: {floor_line(findings)}: "
         f"{'; '.join([*named, *others])} (add the missing scores, or lower --coverage-floor)"
     )
 

@@ -664,7 +664,11 @@ class AgreeOptions(RatedOptions):
         "The epsilon of the alternative annotator test.", 0.1, min=0, max=1
     )
     coverage_floor: float = option(
-        "The share of scores that must be there. With less, the exit code is 3.", 0.95, min=0, max=1
+        "The share of texts that each scorer must have scored on each axis. With less, the exit "
+        "code is 3.",
+        0.95,
+        min=0,
+        max=1,
     )
 
 

@@ -19,7 +19,7 @@ from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, S
 from evaljudge.config import load_config
 from evaljudge.engines.internals import installed_build
 from evaljudge.execution.protocol import Event
-from evaljudge.report import full_summary, program, summary
+from evaljudge.report import floor_line, full_summary, program, summary
 from evaljudge.report.study import study_text
 from evaljudge.report.summary import MORE
 from evaljudge.runs import pipeline
@@ -28,7 +28,6 @@ from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run
 from evaljudge.runs.progress import watcher
 from evaljudge.runs.watching import LOADING, Todo, Watcher
-from evaljudge.sections.figures import percent
 from evaljudge.studies.study import run_study
 
 STARTING = "starting the workers"
@@ -79,8 +78,7 @@ def print_outcome(outcome: Outcome, full: bool, *, is_run: bool = True) -> None:
         say(f"{warning}\n", sys.stderr)
     say(shown.places)
     if outcome.exit_code:
-        floor = outcome.findings.coverage_floor
-        message = f"coverage {percent(outcome.coverage, floor)} is under the floor of {floor:.1%}"
+        message = f"coverage: {floor_line(outcome.findings)}"
         say(f"{message} (the report says what was unscored and why)\n", sys.stderr)
         raise typer.Exit(outcome.exit_code)
 

@@ -108,7 +108,7 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
-        return DONE if self.coverage >= self.findings.coverage_floor else UNDER_FLOOR
+        return DONE if self.findings.floor_passed else UNDER_FLOOR
 
     @property
     def judges(self) -> list[str]:

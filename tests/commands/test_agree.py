@@ -509,8 +509,8 @@ def test_too_few_scores_end_with_exit_code_3(cases, tmp_path, capsys):
     out, err = command(capsys, *given, code=3)
     total = len(SCORES)
     assert err.splitlines()[-1] == (
-        f"coverage {percent((2 * total - 1) / (2 * total))} is under the floor of 95.0%: mine "
-        f"on fluency lacks 1 of {total} (add the missing scores, or lower --coverage-floor)"
+        f"coverage: {percent((2 * total - 1) / (2 * total))} scored: is under the floor of 95%: "
+        f"mine on fluency lacks 1 of {total} (add the missing scores, or lower --coverage-floor)"
     )
     assert "is under" not in out
     assert "under the floor" not in command(capsys, *given, "--coverage-floor", "0.5")[1]
