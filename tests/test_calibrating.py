@@ -228,7 +228,7 @@ def test_what_is_strange_or_few_is_said(tmp_path):
     wanted = small(tmp_path, scores=[*SCORES, *more])
     assert len(found(wanted)) == 1
     warnings = [
-        "1 score belongs to no candidate of the corpus: left out",
+        "1 score belongs to no text of the corpus: left out",
         "slip: no rating to calibrate to: unknown human axis 'f': known: fluency",
         "mine on fluency: 2 documents, so as many folds",
     ]

@@ -162,7 +162,7 @@ def _check(wanted: CalibrateOptions) -> None:
     if (wanted.good is None) != (wanted.precision is None):
         option, needed = ("precision", "good") if wanted.good is None else ("good", "precision")
         raise UserError(
-            f"--{option} needs --{needed}: from which rating on a candidate is good, and what "
+            f"--{option} needs --{needed}: from which rating on a text is good, and what "
             "share of the selected shall be"
         )
     if (wanted.precision, wanted.confidence) != (None, None):

@@ -59,7 +59,7 @@ CLUSTERED = (
 Labelled = Sequence[tuple[str, Plan]]
 ESTIMATED = (
     "Asks are exact as long as every brief can be written. Prompt tokens that hold a brief not\n"
-    "yet written are estimates: it is taken to be as long as the candidates."
+    "yet written are estimates: it is taken to be as long as the texts."
 )
 
 

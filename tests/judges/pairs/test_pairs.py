@@ -273,7 +273,7 @@ def test_a_run_that_grows_by_candidates_is_refused(tmp_path):
         file.write("\n" + json.dumps(document))
     outcome = evaljudge.run(more, engines=engines, extend=True)
     assert outcome.verdicts("pairs").num_rows == 11
-    with pytest.raises(UserError, match="judges.pairs compares the candidates of a document with"):
+    with pytest.raises(UserError, match="judges.pairs compares the texts of a document with"):
         evaljudge.run(config(tmp_path, "ABCD"), engines=engines, extend=True)
 
 
