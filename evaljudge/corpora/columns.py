@@ -62,9 +62,9 @@ _WORDS = {
         "context": "context contexts",
         "system": "system sys model bot chatbot agent engine llm generator policy modell système "
         "modèle",
-        "text": "summary output outputs response responses resp resps answer candidate prediction "
-        "pred hypothesis hyp generated generation completion continuation reply story decoded "
-        "zusammenfassung antwort résumé réponse",
+        "text": "summary summaries output outputs response responses resp resps answer candidate "
+        "prediction pred hypothesis hyp generated generation completion continuation reply story "
+        "decoded zusammenfassung antwort résumé réponse",
         RATER: "rater annotator worker coder reviewer",
     }.items()
     for word in words.split()
@@ -73,7 +73,7 @@ _WORDS = {
 _NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
     r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|errors|mistakes|rater|annotator|worker"
-    r"|coder|reviewer)\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
+    r"|coder|reviewer|conv|turns?|temperature|seconds)\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
     r"|(importance|estime|gruen|mover|bartscore|synthetic|geval|direct|checklist|entities|roles"
     r"|likelihood|extract|grounded|reward|pairs|cascade)([._].*)?",
     re.IGNORECASE,
@@ -107,7 +107,7 @@ _GRADES = {
     *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "yes", "no"),
     *("high", "medium", "low", "true", "false", "pass", "fail", "ok", "okay"),
 }
-_OVERALL = ("rating", "ratings", "score", "scores", "human", "")
+OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +327,8 @@ class Unread:
         ratings = {  # a mean beside the ratings that it is of is none
             name: to
             for name, to in self.rated.items()
-            if to not in self._axes or not re.search(_MEANS, name, re.IGNORECASE)
+            if not _NO_PERSON.search(name)
+            and (to not in self._axes or not re.search(_MEANS, name, re.IGNORECASE))
         }
         axes = {name for name in self.no_numbers if name and axis_called(name) in known_axes()}
         in_words = [n for n, cell in self.no_numbers.items() if cell.casefold() in _GRADES]
@@ -455,10 +456,19 @@ class Unread:
         said = f"not read, but {about}: {named(names)}. If so, give {advised}{where}"
         return [said] if names else []
 
+    def unread_ratings(self, seen: Collection[str]) -> dict[str, str]:
+        """The fields of columns that look like people's ratings and are not among these."""
+        rated = {n: to for n, to in self.rated.items() if not _NO_PERSON.search(n)}
+        return self.advised(
+            {n: to for n, to in (rated | self.likely()).items() if n in rated.keys() - seen}
+        )
+
     def advised(self, likely: Mapping[str, str]) -> dict[str, str]:
         """The field of each name, with AXIS where only the user can name the axis."""
-        known = {f"{DOTTED}{axis}" for axis in known_axes()} | {*KNOWN_FIELDS} | self._axes
-        return {n: to if to in known else AXIS for n, to in likely.items()}
+        return {
+            n: to if re.fullmatch(r"(ratings\.)?[^\W\d][\w-]*", to) else AXIS
+            for n, to in likely.items()
+        }
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
@@ -548,8 +558,10 @@ def is_numbering(name: str) -> bool:
 
 
 def axis_called(name: str) -> str:
-    """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall."""
-    axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
+    """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall, and of keys in
+    keys the last: `scores.tone.rating` -> tone."""
+    axis = _AROUND.sub("", name).rpartition(".")[2]
+    axis = "overall" if {name.casefold(), axis.casefold()} & {*OVERALL} else axis
     axis = axis.casefold() if axis.casefold() in known_axes() else axis
     return axis_called(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
