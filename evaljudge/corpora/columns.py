@@ -143,7 +143,11 @@ class Advice:
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
 IN_INIT = replace(OPTIONS, shapes=A_ROW_EACH)
-IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=A_ROW_EACH)
+MELT = (
+    "each text needs a row: where systems have columns of texts, `frame.melt([...], "
+    "var_name='system', value_name='text')` makes rows, with the other columns in the list"
+)
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=MELT)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:

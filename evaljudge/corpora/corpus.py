@@ -240,8 +240,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
-        is_odd = "THEIR_TEXT" in unknown and not columns.advice.in_memory
-        shapes = unread.shape() if is_odd else []
+        shapes = unread.shape() if "THEIR_TEXT" in unknown else []
         hints = "; ".join([f"seen: {names}", *unread.hints(unknown, with_ratings=True), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":

@@ -111,6 +111,9 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *        1.000  –" in repr(outcome.show("d0", "A"))
+    again = sheet.rename(columns={"ratings.fluency": "ratings.ease"})
+    warned = evaljudge.make_report(outcome, ratings=again, progress=False).warnings
+    assert "ratings: 9 texts are rated on ease, in place of the corpus' own ratings there" in warned
     assert "name a run's folder, or cases by cases" in refusal(evaljudge.agree)
     unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
     with pytest.raises(UserError, match="cases: no text has human ratings to agree with"):
