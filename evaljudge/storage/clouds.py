@@ -17,12 +17,13 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.failures import answer_within, has_answered, patiently, refuse
 from evaljudge.storage.s3 import SCHEME, endpoint, s3_settings
+from evaljudge.storage.streams import PIECE
 from evaljudge.text import without_secrets
 
 R = TypeVar("R")
 GOOGLE = ("gs://", "gcs://")
 CLOUDS = (SCHEME, *GOOGLE, "az://", "abfs://", "abfss://")
-CONNECT_TIMEOUT, UPLOAD_TRIES = 5, 3
+CONNECT_TIMEOUT = 5
 _NO_CREDENTIALS = re.compile(r"token request: .*(169\.254\.|metadata\.google)")
 """Where nothing else is set, the machine's own service is asked for them."""
 _NOT_S3 = re.compile("code: (405|501)|(GET|PUT|POST) .*code: 404 (?!.*<Code>)", re.DOTALL)
@@ -110,17 +111,14 @@ class Objects:
     def _store(self) -> Any:
         return _store(self._home, self._patience)
 
-    def put(self, name: str, content: bytes) -> None:
-        self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
+    def put(self, name: str, content: IO[bytes]) -> None:
+        """In one request, or in parts where it is large."""
 
-    def upload(self, name: str, content: IO[bytes]) -> None:
-        store = _store(self._home, self._patience, UPLOAD_TRIES)
-
-        def upload(key: str) -> None:
+        def put(key: str) -> None:
             content.seek(0)
-            store.put(key, content)
+            self._store.put(key, content, chunk_size=PIECE)
 
-        self._request(name, upload)
+        self._request(name, put)
 
     def read(self, name: str, last: int | None = None) -> Held | None:
         """`last`: at most so many bytes of its end."""
@@ -219,15 +217,15 @@ def _answering(uri: str) -> Iterator[None]:
         raise OSError(without_secrets(first_line(error))) from None
 
 
-def _store(bucket: str, patience: float | None = None, tries: int = 1) -> Any:
+def _store(bucket: str, patience: float | None = None) -> Any:
     """Made once for these settings of the environment."""
     ours = ("AWS_", "AZURE_", "GOOGLE_")
     settings = frozenset(each for each in os.environ.items() if each[0].startswith(ours))
-    return _made(bucket, patience or answer_within(bucket), settings, tries)
+    return _made(bucket, patience or answer_within(bucket), settings)
 
 
 @cache
-def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]], tries: int) -> Any:
+def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
     of_s3 = s3_settings(bucket) if bucket.startswith(SCHEME) else {}
     with needing(bucket, "clouds"):
         from obstore import store
@@ -242,8 +240,7 @@ def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]], tri
     }
     url = bucket.replace(*GOOGLE[::-1])
     try:
-        how = {"client_options": options, "retry_config": {"max_retries": tries - 1}}
-        return kind.from_url(url, **how, **of_s3)
+        return kind.from_url(url, client_options=options, retry_config={"max_retries": 0}, **of_s3)
     except (BaseError, ValueError, OSError) as error:
         reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
         advice = ": set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be" in reason else ""

@@ -109,8 +109,7 @@ SILENCE, BETWEEN = 3.0, 60.0
 FIRST_CONTACT, READ_TIMEOUT = 10.0, 60.0
 """Seconds for a place that has not answered yet, and for one answer of any other."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
-REPLY = re.compile("non-2xx status code")
-"""In an error with which a server has answered, as obstore says it."""
+REPLY = "non-2xx status code"  # in an error with which a server has answered, as obstore says it
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NoSuchBucket|ContainerNotFound": "there is no such bucket",
@@ -148,7 +147,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             if not isinstance(error, OSError) and not is_of_httpx:
                 raise
             refuse(uri, str(error))
-            if REPLY.search(str(error)):
+            if REPLY in str(error):
                 _Known.hosts.add(_host(uri))
             waited, cause = time.monotonic() - begun, first_line(error)
             is_known = has_answered(uri)

@@ -72,9 +72,7 @@ def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
 
 class Place:
     def __init__(self, uri: str) -> None:
-        self.uri = uri.rstrip("/") or "/"
-        if uri.startswith(CLOUDS) and not self.uri.startswith(CLOUDS):
-            raise UserError(f"{uri}: names no bucket")
+        self.uri = uri if uri in CLOUDS else uri.rstrip("/") or "/"
         self._system: Any
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
@@ -170,7 +168,7 @@ class Place:
         """
         if self.is_local:
             return whole_file(self._path(name), is_synced=not is_derived)
-        return whole_upload(partial(self._objects.put, name), partial(self._objects.upload, name))
+        return whole_upload(partial(self._objects.put, name))
 
     def create(self, name: str, text: bytes) -> bool:
         """Write it, unless such a file exists: of two writers at the same time one succeeds."""
