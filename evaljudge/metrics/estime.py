@@ -164,6 +164,6 @@ METRICS = {
     "estime": KnownMetric(
         estime,
         "How many words stand where the source would have others: fewer are better.",
-        "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
+        "the source; a masked language model (`model`) and the extra `embeddings`",
     )
 }
