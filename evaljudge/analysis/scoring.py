@@ -25,8 +25,9 @@ from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.corpora.files import TO_PEOPLE
 from evaljudge.identity import short
 from evaljudge.judges.checked import checked_scores, own_code
-from evaljudge.judges.collector import Collector, SeenShard
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.protocol import Fitted, Judge, Ratings
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
@@ -40,7 +41,7 @@ Made = Callable[[Sequence[Score]], Iterable[Score]]
 @dataclass
 class Scored:
     tables: Tables
-    collected: dict[str, Collector]
+    collected: dict[str, SumCollector]
     accounts: Accounts = field(default_factory=lambda: Accounts(()))
     uncounted: int = 0  # shards of which it is not known what preparing them cost
 
@@ -59,7 +60,7 @@ class Scoring:
 
     output: Output
     judges: Sequence[Judge]
-    collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
+    collecting: Mapping[str, Callable[[], SumCollector]]  # makes a fresh collector for each judge
     metrics: Mapping[str, str]  # their signatures
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
+from evaljudge.judges.collector import CollectorOptions
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Rating
 from evaljudge.prompts import Examples
@@ -168,6 +169,6 @@ class Judge(ABC):
         """The same where people's ratings are needed; it may keep the verdicts on rated texts."""
         return self.fit(verdicts)
 
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         """A function that makes a new collector; files that collectors need are read here, once."""
-        return NothingCollected
+        return SumCollector

@@ -19,7 +19,6 @@ from evaljudge.analysis.tables import Tables
 from evaljudge.engines.scripted import Scripted, any_option, noise
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import (
-    Collector,
     CollectorOptions,
     Found,
     JudgeFindings,
@@ -29,6 +28,7 @@ from evaljudge.judges.collector import (
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
@@ -107,14 +107,14 @@ def found_of(judge: Judge, shards: Sequence[SeenShard]) -> Found:
     return Found(rated, rated.code_of, rows)
 
 
-def seen(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+def seen(make: Callable[[], SumCollector], shards: Sequence[SeenShard]) -> SumCollector:
     collector = make()
     for shard in shards:
         collector.see(shard)
     return collector
 
 
-def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+def added(make: Callable[[], SumCollector], shards: Sequence[SeenShard]) -> SumCollector:
     """A collector for each shard, as workers make them."""
     total = make()
     for shard in shards:
