@@ -42,8 +42,8 @@ from evaljudge.engines import Identity
 from evaljudge.errors import UserError, naming
 from evaljudge.metrics.embeddings import ModelSettings, OverModel, identified
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
+from evaljudge.metrics.passages import running_sentences
 from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
-from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 
 NO_SENTENCE = Unscored("no sentence of two words")
@@ -67,7 +67,7 @@ class GruenSettings(ModelSettings):
 @dataclass(frozen=True)
 class Gruen(OverModel):
     settings: GruenSettings
-    version: str = "1"
+    version: str = "2"
 
     @property
     def cautions(self) -> Sequence[str]:
@@ -165,7 +165,7 @@ def separated(text: str) -> list[str]:
         text = text.replace(old, new)
     text = re.sub(r"(\d+)\. (\d+)", "UNK", re.sub(" {2,}", " ", text))
     without_signs = str.maketrans("", "", punctuation)
-    return [s for s in sentences(text) if len(s.translate(without_signs).split()) > 1]
+    return [s for s in running_sentences(text) if len(s.translate(without_signs).split()) > 1]
 
 
 class Reader:

@@ -19,8 +19,8 @@ from typing import Any
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote, ruling_of
 from evaljudge.judges.entities.evidence import PLACED
 from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
-from evaljudge.judges.shared.passages import same_heading, sentences
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
+from evaljudge.metrics.passages import same_heading, sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost

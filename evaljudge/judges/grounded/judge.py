@@ -20,7 +20,7 @@ from pydantic import Field
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.judges.shared.asking import reason_unscorable, scored
-from evaljudge.judges.shared.passages import sentences
+from evaljudge.metrics.passages import sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Rating
 from evaljudge.model.counting import cost

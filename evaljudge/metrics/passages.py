@@ -85,14 +85,23 @@ _LABEL = re.compile(
 
 def sentences(text: str) -> list[Sentence]:
     """The text's sentences in order; none in a text without a letter or digit."""
-    passages, heading = [], ""
-    is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
-    uncased = text.islower() and not is_tokenised
+    passages, heading, uncased = [], "", _is_uncased(text)
     for line_start, line_end, opened in _lines(text):
         heading = opened or heading
         for start, end in _spans(text, line_start, line_end, uncased):
             passages.append(Sentence(start, end, text[start:end], heading))
     return passages
+
+
+def running_sentences(text: str) -> list[str]:
+    """Those of a text without headings and items, whose line breaks are spaces."""
+    line = " ".join(text.split())
+    return [line[start:end] for start, end in _spans(line, uncased=_is_uncased(line))]
+
+
+def _is_uncased(text: str) -> bool:
+    is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
+    return text.islower() and not is_tokenised
 
 
 def same_heading(a: str, b: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evaljudge.judges.shared.passages import Sentence, find, same_heading, sentences
+from evaljudge.metrics.passages import Sentence, find, running_sentences, same_heading, sentences
 
 WORD = re.compile(r"[^\W_]")
 
@@ -316,3 +316,10 @@ TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500
 def test_find(words, found):
     place = find(words, 0, len(TEXT), TEXT)
     assert (place and TEXT[slice(*place)]) == found
+
+
+def test_running_sentences_have_no_headings_and_no_lines():
+    text = "Mr. Smith left:\n- He won (2-1).  U.S. boats came"
+    assert running_sentences(text) == ["Mr. Smith left: - He won (2-1).", "U.S. boats came"]
+    assert running_sentences("rain fell. boats came") == ["rain fell.", "boats came"]
+    assert running_sentences(" \n") == []
