@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
 from evaljudge.records import Brief, Case, Score, Verdict
 from evaljudge.sections import Section, merged
@@ -56,7 +55,6 @@ class Found:
 
     rated: Rated
     documents: Mapping[str, int]  # the number that each rated document has in `rated`
-    agreement: Sequence[Agreement]
 
 
 @dataclass(frozen=True)

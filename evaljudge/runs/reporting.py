@@ -133,7 +133,7 @@ def findings_of(
         cascade=output.kept(FILE) if job.config.cascade else {},
     )
     rows = rows_of(run)
-    seen = Found(people, people.code_of, rows["agreement"])
+    seen = Found(people, people.code_of)
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     tops = selection.tops_of(job.config.select, tables.columns)
     selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)

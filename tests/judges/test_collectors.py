@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Agreement
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.engines.scripted import Scripted, any_option, noise
@@ -102,9 +101,8 @@ def found_of(judge: Judge, shards: Sequence[SeenShard]) -> Found:
         by = by_document(shard.scores)
         for case in shard.cases:
             tables.add(case, by[case.document.doc_id])
-    rows = [Agreement("sample", "pearson", 0.2, 0.1, 0.3, 9, 0, scorer="mine", axis="fluency")]
     rated = tables.as_rated()
-    return Found(rated, rated.code_of, rows)
+    return Found(rated, rated.code_of)
 
 
 def seen(make: Callable[[], SumCollector], shards: Sequence[SeenShard]) -> SumCollector:
@@ -175,7 +173,7 @@ def test_other_judges_say_nothing_beyond_their_scores(kind):
     make = judge_of(kind).collecting(CollectorOptions())
     cases = drawn_cases(Random(0), 0)
     shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
-    found = Found(Tables([]).as_rated(), {}, [])
+    found = Found(Tables([]).as_rated(), {})
     assert added(make, [shard, shard]).findings(found) == JudgeFindings()
 
 
