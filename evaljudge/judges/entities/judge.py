@@ -163,7 +163,7 @@ class Entities(Judge):
         for candidate in case.candidates:
             key = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
             if sheet := sheets.get(candidate.system):
-                verdicts.append(Verdict(*key, sheet.evidence(), tokens=sheet.bill.tokens))
+                verdicts.append(Verdict(*key, sheet.evidence, tokens=sheet.bill.tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
                 verdicts.append(Verdict(*key, {}, "unscored", reason))

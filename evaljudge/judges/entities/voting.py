@@ -13,11 +13,10 @@ A prompt's vote on an entity or sentence, with its probabilities or its reason:
 
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote, ruling_of
-from evaljudge.judges.entities.evidence import PLACED
+from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
 from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
 from evaljudge.metrics.passages import same_heading, sentences
@@ -103,7 +102,7 @@ class Sheet:
             return given
 
         parts = {"rubric": rubric, "entities": extracted.entities}
-        self._evidence: dict[str, Any] = {
+        self.evidence: dict[str, Any] = {
             "rubric": [
                 {"entity": entity, "votes": ask("completeness", entity, fitting)}
                 for entity in ([] if isinstance(rubric, Failed) else rubric)
@@ -124,20 +123,8 @@ class Sheet:
             ],
             "dropped": list(extracted.dropped),
             "failed": {n: part.reason for n, part in parts.items() if isinstance(part, Failed)},
+            "replies": self.bill.replies,
         }
-
-    def evidence(self) -> dict[str, Any]:
-        """The evidence with the rulings, so that readers can distinguish denied from divided."""
-        for entity in self._evidence["rubric"]:
-            entity["ruling"] = _ruling("completeness", entity["votes"])
-        for entity in self._evidence["entities"]:
-            entity["rulings"] = {aspect: _ruling(aspect, entity[aspect]) for aspect in PLACED}
-        return self._evidence | {"replies": self.bill.replies}
-
-
-def _ruling(aspect: Aspect, votes: Mapping[str, Vote]) -> dict[str, str]:
-    decision = ruling_of(aspect, votes)
-    return {"failed": decision.reason} if isinstance(decision, Failed) else asdict(decision)
 
 
 def _headings(text: str) -> list[str]:

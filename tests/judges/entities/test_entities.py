@@ -445,8 +445,6 @@ def test_what_is_not_in_the_text_is_dropped_and_failed_votes_are_no_ballots():
     answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)
     found = verdict(answers=answers)
     assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
-    lost_ruling = found.evidence["entities"][0]["rulings"]["correctness"]
-    assert lost_ruling == {"failed": "no prompt gave an answer"}
     assert values(found)["completeness", "*"] == 0.5
     assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
 
