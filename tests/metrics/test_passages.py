@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evaljudge.metrics.passages import Sentence, find, running_sentences, same_heading, sentences
+from evaljudge.metrics.passages import Sentence, find, running_sentences, sentences
 
 WORD = re.compile(r"[^\W_]")
 
@@ -272,23 +272,6 @@ def test_a_note_is_read_as_it_was_written(sections, gap):
     ]
     expected = [(name, item) for name, _, items in sections for _, item in items]
     assert placed(gap.join(lines)) == expected
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "same"),
-    [
-        ("Past History:", "PAST  history", True),
-        ("**Follow-up**", "follow up", True),
-        ("Assessment/Plan", "Assessment & Plan", True),
-        ("Straße", "STRASSE", True),
-        ("कि", "का", False),
-        ("Imaging", "Image", False),
-        ("Day 1", "Day 2", False),
-        ("", "Imaging", False),
-    ],
-)
-def test_same_heading(a, b, same):
-    assert same_heading(a, b) is same_heading(b, a) is same
 
 
 TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500. 新iPhone手机 Straße"

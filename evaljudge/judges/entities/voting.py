@@ -18,8 +18,9 @@ from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
 from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
+from evaljudge.judges.shared.asking import fold
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
-from evaljudge.metrics.passages import same_heading, sentences
+from evaljudge.metrics.passages import sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost
@@ -74,9 +75,8 @@ class Sheet:
         style = dict.fromkeys(PROMPTS["readability"], target)
         headings, of_truth = _headings(candidate.text), _headings(truth or "")
         # a single unknown heading does not count: it may be just “Here is the summary:”
-        is_sectioned = len(headings) > 1 or any(
-            same_heading(h, other) for h in headings for other in [*definitions, *of_truth]
-        )
+        known = {*map(fold, [*definitions, *of_truth])}
+        is_sectioned = len(headings) > 1 or not known.isdisjoint(map(fold, headings))
 
         def ask(aspect: Aspect, subject: str, given: Mapping[str, Material]) -> dict[str, Vote]:
             """The votes to come; `given`: the material of each prompt."""
@@ -93,10 +93,8 @@ class Sheet:
             heading = entity.heading if is_sectioned else ""
             given: dict[str, Material] = {"definition": {"source": document.source}}
             if heading:
-                defined = (
-                    text for name, text in definitions.items() if same_heading(name, heading)
-                )
-                given["definition"] = {"heading": heading, "definition": next(defined, None)}
+                defined = {fold(name): text for name, text in definitions.items()}
+                given["definition"] = {"heading": heading, "definition": defined.get(fold(heading))}
             if truth:
                 given["section"] = {"truth": truth, "heading": heading if of_truth else ""}
             return given
