@@ -12,7 +12,6 @@ could also spell `Better` letter by letter, and that (tiny) probability is not i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from math import exp
 from typing import NamedTuple
 
@@ -58,21 +57,10 @@ class CompiledOptions:
     names: tuple[str, ...]
     root: Node
     steps: Mapping[Ids, Sequence[Step]]  # the ways on from each node of the trie
-    own: Sequence[Ids]  # the path of each option as the prompt writes it
 
     @cached_property
     def deepest(self) -> int:
         return max(map(len, self.steps))
-
-    @cached_property
-    def nodes_of_one_answer(self) -> list[Node]:
-        """The further requests where a model gives one answer as the prompt writes it, that which
-        needs the most of them: for plans."""
-        steps = chain.from_iterable(self.steps.values())
-        further = {step.further.path: step.further for step in steps if step.further}
-        beginnings = ([path[:n] for n in range(1, len(path) + 1)] for path in self.own)
-        along = ([further[path] for path in paths if path in further] for paths in beginnings)
-        return max(along, key=len, default=[])
 
     def read(self, found: Found, exactness: float) -> Reading:
         exact = {name: list[float]() for name in self.names}
@@ -121,7 +109,6 @@ def _beyond(
 
 def compile_options(options: Options, tokeniser: Texts, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
-    written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
     ended = frozenset(
         path
@@ -135,8 +122,7 @@ def compile_options(options: Options, tokeniser: Texts, template: Template) -> C
             f"options {', '.join(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
-    own = [written[name] if written[name] in mine else mine[0] for name, mine in paths.items()]
-    return _compiled(paths, ended, template.ends, own)
+    return _compiled(paths, ended, template.ends)
 
 
 def _paths(name: str, options: Options, tokeniser: Texts, template: Template) -> tuple[Ids, ...]:
@@ -168,10 +154,7 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
 
 
 def _compiled(
-    paths: Mapping[str, tuple[Ids, ...]],
-    ended: frozenset[Ids],
-    ends: frozenset[int],
-    own: Sequence[Ids] = (),
+    paths: Mapping[str, tuple[Ids, ...]], ended: frozenset[Ids], ends: frozenset[int]
 ) -> CompiledOptions:
     """`ended`: the paths that count only if the reply ends there, by one of `ends`."""
     ways: dict[Ids, dict[Ids, str]] = {}
@@ -199,5 +182,5 @@ def _compiled(
         ]
 
     return CompiledOptions(
-        tuple(paths), Node((), ids[()]), {path: steps(path, on) for path, on in ways.items()}, own
+        tuple(paths), Node((), ids[()]), {path: steps(path, on) for path, on in ways.items()}
     )

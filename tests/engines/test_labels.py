@@ -239,10 +239,3 @@ def test_a_model_without_a_template_must_be_called_a_base_model(chat):
     with pytest.raises(UserError, match=r"the model has no chat template: .*write `chat: none`"):
         read_template(Tokeniser(FakeHf()), chat, frozenset())
     assert isinstance(read_template(Tokeniser(FakeHf()), None, frozenset()), Template)
-
-
-def test_a_plan_counts_the_requests_of_one_answer_as_it_is_written():
-    hf = FakeHf(*prefixes("very", " very"))
-    labels = compiled(Options(("very good", "very bad", "so")), hf)
-    # `very`, the space, and letter by letter what is left
-    assert [len(node.path) for node in labels.nodes_of_one_answer] == [1, 2, 3, 4, 5]
