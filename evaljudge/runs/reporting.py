@@ -242,7 +242,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         mixes={name: mix for name, mix in job.mixes.items() if name not in job.weighted},
         scorers={name: axes for name, axes in job.scorers.items() if name not in job.weighted},
         signatures=job.judge_signatures(),
-        fitted={},
+        learnt={},
         ratings=ratings.texts,
         panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
         candidates=sum(shard.candidates for shard in shards),

@@ -182,7 +182,7 @@ def test_a_score_that_is_missing_later_is_named_by_the_report(run):
 
 
 class Fitting(Sound):
-    def fit(self, verdicts: Any) -> None:
+    def fit(self, verdicts: Any, ratings: Any) -> None:
         raise ValueError(f"{len(list(verdicts))} verdicts")
 
 
