@@ -206,7 +206,7 @@ def row_of(*shards: SeenShard) -> PairsRow:
     total = judge().collecting(CollectorOptions())()
     for shard in shards:
         total.see(shard)
-    found = total.findings(Found(rated=None, documents={}, agreement=[]))  # type: ignore[arg-type]
+    found = total.findings(Found(rated=None, documents={}))  # type: ignore[arg-type]
     ((row,),) = found.files.values()
     cells = [cell for table in found.sections[0].tables for cell in table.rows[0]]
     assert cells[:2] == ["pairs", "fluency"]
