@@ -6,8 +6,8 @@ The size says how probable a text is to be drawn beside others.
 
     random      every text has the same
     stratified  the same; each system, and each quarter of the scores, gets its share
-    doubt       rises with the judges' doubt: the entropy of the probabilities in the evidence;
-                where no judge keeps any, with the disagreement between scorers
+    doubt       rises with the judges' doubt of their scores; where no score says how far it is
+                doubted, with the disagreement between scorers
 
 So texts are drawn with known probabilities:
 
@@ -25,20 +25,18 @@ share to the nearest text. The probability that two texts are drawn together is 
 intervals treat documents as clusters and do not need it.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from evaljudge.agreement.documents import means, reach
-from evaljudge.agreement.rated import Codes, Floats, Key, Text
+from evaljudge.agreement.rated import Codes, Floats, Key
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import Output, Shard
 
 FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
@@ -164,7 +162,7 @@ Method = Literal["random", "stratified", "doubt"]
 def sized(
     by: Method, systems: Codes, scores: Mapping[Key, Floats], doubts: Floats
 ) -> tuple[Floats, Codes | None]:
-    """`doubts`: of the judges' verdicts; NaN where the evidence has no probabilities."""
+    """`doubts`: of each text, in the mean; NaN where no score says how far it is doubted."""
     equal = np.ones(systems.size)
     match by:
         case "random":
@@ -187,7 +185,7 @@ def _disagreement(scores: Mapping[Key, Floats]) -> Floats:
     several = [_spread(columns) for columns in each if len(columns) > 1]
     if not several:
         raise UserError(
-            "--by doubt: no judge keeps probabilities and no axis has two scorers, so nothing says "
+            "--by doubt: no score has a doubt and no axis has two scorers, so nothing says "
             "which texts are in doubt: take --by random"
         )
     return means(np.array(several).T)
@@ -207,48 +205,3 @@ def _standardised(column: Floats) -> Floats:
     if not scored.size:
         return column
     return (column - scored.mean()) / (scored.std() or 1.0)
-
-
-def doubts_of(
-    output: Output, shards: Sequence[Shard], judges: Collection[str], axes: Collection[str]
-) -> dict[Text, float]:
-    """The mean entropy of the answers about each text, in these judges' verdicts on these axes."""
-
-    def read(shard: Shard) -> dict[Text, list[float]]:
-        doubts: dict[Text, list[float]] = {}
-        for judge in judges:
-            for verdict in output.verdicts(judge, shard, with_tokens=False):
-                if verdict.axis in (*axes, ANY_AXIS):
-                    each = doubts.setdefault((verdict.doc_id, verdict.system), [])
-                    each += entropies(verdict.evidence)
-        return doubts
-
-    return {
-        text: sum(each) / len(each)
-        for doubts_of_shard in output.ahead(read, shards if judges else ())
-        for text, each in doubts_of_shard.items()
-        if each
-    }
-
-
-def entropies(evidence: Any) -> Iterator[float]:
-    """The entropy of each answer in a verdict's evidence, as a share of the highest possible.
-
-    {"levels": [{"rating": 1, "logprobs": {"Better": -0.01, "Worse": -4.6}}]}  ->  [0.081]
-    """
-    if isinstance(evidence, Mapping):
-        for key, value in evidence.items():
-            is_distribution = isinstance(value, Mapping) and len(value) > 1
-            if (
-                key in ("logprobs", "p")
-                and is_distribution
-                and all(isinstance(number, int | float) for number in value.values())
-            ):
-                weights = [exp(v) if key == "logprobs" else v for v in value.values()]
-                shares = [weight / sum(weights) for weight in weights if weight > 0]
-                yield -sum(share * log(share) for share in shares) / log(len(weights))
-            else:
-                yield from entropies(value)
-    elif isinstance(evidence, list):
-        for value in evidence:
-            yield from entropies(value)
