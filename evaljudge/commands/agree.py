@@ -21,8 +21,9 @@ from evaljudge.identity import metric_signature
 from evaljudge.metrics import Metric, Unscored, cautions_of, make_metrics, read_metrics
 from evaljudge.metrics.protocol import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.report import agreement_text, coverage_text, write_report
+from evaljudge.report import write_report
 from evaljudge.report.lines import floor_line, on_axis
+from evaljudge.report.summary import agreement_text, coverage_text
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
 from evaljudge.sections.figures import Rows, count
 from evaljudge.settings import AnyPath, as_path, read_settings

@@ -12,8 +12,11 @@ from evaljudge.analysis.costs import CostRow, Price
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.telling import BINS, Spread
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_report
+from evaljudge.report import read_findings, write_report
+from evaljudge.report.lines import agreement_markdown
+from evaljudge.report.page import page
 from evaljudge.report.pictures import MOST_ROWS
+from evaljudge.report.summary import agreement_text
 from evaljudge.sections import BarRow, Bars, Named, Picture, Point, Points, Section, Table, merged
 from evaljudge.storage import Place
 from tests.frames import replaced, sections
