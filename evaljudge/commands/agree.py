@@ -101,7 +101,8 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     for mixed, mix in mixes.items():
         check_axes(mix, axes, f"--mix {mixed}")
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
-    tables = Tables((scorer, axis) for scorer, its in axes.items() for axis in its)
+    keys = ((scorer, axis) for scorer, its in axes.items() for axis in its)
+    tables = Tables(keys, read.corpus.candidates)
     for case in read.cases:
         tables.add(case, _scores(case, scores, reasons, mixes, axes))
     rated = tables.as_rated()
