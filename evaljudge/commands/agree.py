@@ -97,7 +97,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     axes: dict[str, list[str]] = {}
     for scorer, axis in scores:
         axes.setdefault(scorer, []).append(axis)
-    mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in listed(wanted.mix)]}
+    mixes = {text.replace(" ", ""): mix_of(text, axes) for text in listed(wanted.mix)}
     for mixed, mix in mixes.items():
         check_axes(mix, axes, f"--mix {mixed}")
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
