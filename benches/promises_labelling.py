@@ -95,7 +95,9 @@ def _row(
         drawn = drawn[: round(sheets.filled * drawn.size)]
         drawn = drawn[world.systems[drawn] == system] if system is not None else drawn
         share = probabilities[drawn] * sheets.filled
-        mean = weighted_mean(world.human[drawn], share, world.documents[drawn])
+        tables = np.full((2, sheets.documents, LEANINGS.size), np.nan)
+        tables[:, world.documents[drawn], world.systems[drawn]] = world.human[drawn], share
+        mean = weighted_mean(*tables)
         if mean is None or mean.low is None or mean.high is None:
             continue  # no interval is given
         counted += 1

@@ -18,7 +18,7 @@ from evaljudge.analysis.calibration import NOT_FINITE, Fit
 from evaljudge.commands.options import CalibrateOptions
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.records import ANY_AXIS, Score, Verdict
-from evaljudge.report import agreement_text
+from evaljudge.report.summary import agreement_text
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output

@@ -16,7 +16,9 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config
 from evaljudge.records import Candidate, Case, Document, Score
-from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.report.lines import agreement_markdown
+from evaljudge.report.page import page
+from evaljudge.report.summary import agreement_text
 from tests.build import refusal
 from tests.frames import findings, frame, rows
 

@@ -13,7 +13,7 @@ from evaljudge.engines import ModelFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, by_kind, grouped, too_long
-from evaljudge.report import summary
+from evaljudge.report.summary import summary
 from evaljudge.text import is_selfsame
 from tests.build import case, jsonl, planned_text
 

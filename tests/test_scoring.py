@@ -113,25 +113,22 @@ def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(monkeypat
 
 
 def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch):
-    """The same whether all rows come to the driver, or those of the sample alone."""
-    monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
-    monkeypatch.setattr(tables_module, "TO_SPARE", 3)
-    grids = []
-    for of in (0, 40):
-        tables = Tables([("words", ANY_AXIS)])
-        for number in range(40):
-            tables += of_one_system(number, 3.0 if number == 7 else None, of)
-        assert (tables.cases, tables.rated, len(tables.as_rated().documents)) == (40, 1, 1)
-        assert sorted(tables.as_kept().texts) == [(d, "A") for d in tables.as_grid().documents]
-        assert (len(tables.columns["words", ANY_AXIS].kept) == 40) == (of == 0)
-        grids.append(tables.as_grid())
-    one, other = grids
-    assert one.is_sample and other.is_sample
-    assert one.documents == other.documents
-    assert "d7" in one.documents
-    assert len(one.documents) == 6
-    for grid in grids:
-        np.testing.assert_equal(grid.scores["words", ANY_AXIS], one.scores["words", ANY_AXIS])
+    monkeypatch.setattr(tables_module, "MOST_KEPT", 20)
+    whole, tables = Tables([("words", ANY_AXIS)]), Tables([("words", ANY_AXIS)])
+    for number in range(40):
+        rating = 3.0 if number == 7 else None
+        whole += of_one_system(number, rating)
+        tables += of_one_system(number, rating, of=40)
+    grid, every = tables.as_grid(), whole.as_grid()
+    assert (tables.cases, tables.rated, len(tables.as_rated().documents)) == (40, 1, 1)
+    assert sorted(tables.as_kept().texts) == [(d, "A") for d in grid.documents]
+    assert (grid.is_sample, every.is_sample, len(every.documents)) == (True, False, 40)
+    assert "d7" in grid.documents, "rated"
+    assert 10 < len(tables.columns["words", ANY_AXIS].kept) == len(grid.documents) < 31
+    places = [every.documents.index(name) for name in grid.documents]
+    column = every.scores["words", ANY_AXIS][places]
+    np.testing.assert_equal(grid.scores["words", ANY_AXIS], column)
+    assert tables.systems() == whole.systems()
 
 
 def test_a_column_that_comes_later_is_of_the_same_documents(monkeypatch):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, islice
+from itertools import islice
 
 from evaljudge.agreement import LEVELS, AxisPair, among
 from evaljudge.agreement.rated import MOST_AXES
@@ -30,50 +30,28 @@ def rows(run: RunFrame) -> Iterator[AxisPair]:
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:
-    # people's first, so that all follow the order of people's axes
     rows: list[AxisPair] = [row for row in findings["axes"] if row.coefficient == "spearman"]
-    rows.sort(key=lambda row: row.of != HUMAN)
-    if in_short:
-        tables = [_pairs([row for row in rows if row.level == "summary"])]
-        yield Section(f"{AXES} (all texts pooled)", [], tables, [AXES_ABOUT])
-        return
-    order = _axes_of(rows)
-    tables = []
-    for level, of in dict.fromkeys((level, r.of) for level in LEVELS for r in rows):
-        shared = [row for row in rows if (row.level, row.of) == (level, of)]
-        if shared:
-            names = sorted(_axes_of(shared), key=order.index)
-            tables.append(_matrix(f"{level.capitalize()} level: {_shown(of)}", shared, names))
-    yield Section(AXES, [AXES_ABOUT], tables, notes_on(rows))
-
-
-def _pairs(rows: Sequence[AxisPair]) -> Table:
-    values = {(row.of, frozenset((row.axis, row.other))): correlation(row.value) for row in rows}
-    whose = list(dict.fromkeys(row.of for row in rows))
-    cells = [
-        [*pair, *(values.get((of, frozenset(pair)), NONE) for of in whose)]
-        for pair in combinations(_axes_of(rows), 2)
-        if any((of, frozenset(pair)) in values for of in whose)
+    rows.sort(key=lambda row: row.of != HUMAN)  # people's column first
+    tables = [
+        _table(level, [row for row in rows if row.level == level], in_short)
+        for level in (LEVELS[-1:] if in_short else LEVELS)
     ]
-    heads = ["axis", "other axis", *map(_shown, whose)]
-    lead = 3 if HUMAN in whose else 2  # people's column beside every scorer's
-    return Table("", heads, cells, "ll" + "r" * len(whose), lead)
+    if in_short:
+        yield Section(f"{AXES} (all texts pooled)", [], tables, [AXES_ABOUT])
+    else:
+        yield Section(AXES, [AXES_ABOUT], tables, notes_on(rows))
 
 
-def _axes_of(rows: Sequence[AxisPair]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in (row.axis, row.other)))
-
-
-def _shown(whose: str) -> str:
-    return "people" if whose == HUMAN else whose
-
-
-def _matrix(title: str, rows: Sequence[AxisPair], names: Sequence[str]) -> Table:
-    figures = {(name, name): "1" for name in names}
+def _table(level: str, rows: Sequence[AxisPair], in_short: bool) -> Table:
+    by_pair: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        figures[row.axis, row.other] = figures[row.other, row.axis] = estimate(row)
-    cells = [[axis, *(figures.get((axis, other), NONE) for other in names)] for axis in names]
-    return Table(title, ["axis", *names], cells, "l" + "r" * len(names))
+        figure = correlation(row.value) if in_short else estimate(row)
+        by_pair.setdefault(tuple(sorted((row.axis, row.other))), {})[row.of] = figure
+    whose = dict.fromkeys(row.of for row in rows)
+    cells = [[*pair, *(of_pair.get(of, NONE) for of in whose)] for pair, of_pair in by_pair.items()]
+    heads = ["axis", "other axis", *("people" if of == HUMAN else of for of in whose)]
+    lead = 3 if HUMAN in whose else 2  # people's column beside every scorer's
+    return Table(f"{level.capitalize()} level", heads, cells, "ll" + "r" * len(whose), lead)
 
 
 ANALYSIS = Analysis(AxisPair, rows, section, place=90)

@@ -36,7 +36,6 @@ EACH = (
     "of them cost on average. A score is that of one text on one axis; of the total, any."
 )
 READING = "Each bar is a share of the workers' seconds, largest first."
-MOST_BARS = 12  # where judges and axes are more, a bar is a judge with all its axes
 _ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds for_tokens".split()
 
 
@@ -87,10 +86,6 @@ def _average(name: str, what: str) -> Callable[[CostRow], str]:
 
 def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
     """Nothing of a run whose cost is all of one judge on one axis, or that asked nothing."""
-    if len(rows) > MOST_BARS:
-        judges = dict.fromkeys(row.judge for row in rows)
-        of_judge = ([row for row in rows if row.judge == judge] for judge in judges)
-        rows = [replace(_sum(mine), axis="") for mine in of_judge]
     whole = sum(row.seconds for row in rows)
     if len(rows) < 2 or not whole:
         return []
@@ -100,8 +95,7 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
         figure = f"{percent(share)}, {row.seconds:,.1f} seconds"
         if price:
             figure += f", {price.money(price.of_row(row))}"
-        names = filter(None, (row.judge, axis_name(row.axis)))
-        bars.append(BarRow(" · ".join(names), share, figure))
+        bars.append(BarRow(f"{row.judge} · {axis_name(row.axis)}", share, figure))
     return [Bars("Cost", "Share of the workers' seconds", READING, bars)]
 
 

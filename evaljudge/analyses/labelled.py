@@ -7,8 +7,6 @@ not known.
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analysis.labelling import WeightedMean, weighted_mean
 from evaljudge.records import ANY_SYSTEM
@@ -17,22 +15,18 @@ from evaljudge.sections.figures import bounded, tabled
 TITLE = "People's ratings of drawn texts"
 ABOUT = (
     "Mean ratings of all texts and of each system's, corrected for how the rated texts were drawn. "
-    "Intervals: 95%, documents as clusters; none of fewer than 6 documents. Worth: texts drawn "
-    "with equal probabilities that would weigh as much."
+    "Intervals: 95%, documents as clusters; none of fewer than 6 documents, or where nearly all "
+    "ratings are equal. Worth: texts drawn with equal probabilities that would weigh as much."
 )
 IN_SHORT = "The mean of all texts, corrected for how they were drawn; the report has each system's."
 
 
 def rows(run: RunFrame) -> Iterator[WeightedMean]:
     grid = run.grid
-    documents = np.repeat(np.arange(len(grid.documents))[:, None], len(grid.systems), axis=1)
     whose = [(ANY_SYSTEM, slice(None)), *((s, slice(n, n + 1)) for n, s in enumerate(grid.systems))]
     for axis in sorted(grid.probabilities.keys() & grid.human.keys()):
-        probabilities = grid.probabilities[axis]
-        labels = np.where(np.isfinite(probabilities), grid.human[axis], np.nan)
         for system, at in whose:
-            drawn = probabilities[:, at].ravel()
-            mean = weighted_mean(labels[:, at].ravel(), drawn, documents[:, at].ravel())
+            mean = weighted_mean(grid.human[axis][:, at], grid.probabilities[axis][:, at])
             if mean is not None:
                 yield replace(mean, axis=axis, system=system)
 

@@ -6,14 +6,14 @@ The size says how probable a text is to be drawn beside others.
 
     random      every text has the same
     stratified  the same; each system, and each quarter of the scores, gets its share
-    doubt       rises with the judges' doubt: the entropy of the probabilities in the evidence;
-                where no judge keeps any, with the disagreement between scorers
+    doubt       rises with the judges' doubt of their scores; where no score says how far it is
+                doubted, with the disagreement between scorers
 
 So texts are drawn with known probabilities:
 
     probabilities = inclusion(doubtful(doubts), 200)        they add up to 200
     drawn = draw(probabilities, documents, rng)             exactly 200 texts
-    weighted_mean(ratings, probabilities[drawn], documents[drawn])
+    weighted_mean(ratings, probabilities)                   tables, NaN where a text is not drawn
     -> WeightedMean(value=3.42, low=3.21, high=3.63, n=200, documents=87, effective=141.2)
 
 Texts are drawn by systematic sampling in a random order (Madow 1949; Hartley and Rao 1962): the
@@ -25,20 +25,19 @@ share to the nearest text. The probability that two texts are drawn together is 
 intervals treat documents as clusters and do not need it.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from evaljudge.agreement.documents import means, reach
-from evaljudge.agreement.rated import Codes, Floats, Key, Text
+from evaljudge.agreement.documents import means
+from evaljudge.agreement.rated import Codes, Floats, Key
+from evaljudge.decisions.powered import labelled, powered_together
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
-from evaljudge.storage import Output, Shard
 
 FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
@@ -116,46 +115,21 @@ def doubtful(doubts: Floats) -> Floats:
     return np.maximum(finite / largest, FLOOR) if largest > 0 else np.ones(finite.size)
 
 
-def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> WeightedMean | None:
-    """Hajek's mean (1971): each value weighs 1 / its probability; None where there is no value.
-
-    The interval treats documents as clusters. Squared residuals of document means are corrected
-    for the weight of each document, and Student's t has the degrees of freedom of Satterthwaite
-    (Bell and McCaffrey 2002): with few documents, or some that weigh much, a normal interval would
-    be too narrow. Fewer than FEWEST documents have none.
-    """
-    there = np.isfinite(values) & (probabilities > 0)
-    if not there.any():
+def weighted_mean(ratings: Floats, probabilities: Floats) -> WeightedMean | None:
+    """Hajek's mean (1971) of tables (documents, systems), in which each rating weighs 1 / its
+    probability; None where nothing is rated. The interval treats documents as clusters (see
+    decisions/powered.py); fewer than FEWEST documents have none."""
+    sample = labelled(np.where(np.isfinite(probabilities), 0.0, np.nan), ratings, probabilities)
+    if not sample.is_labelled.any():
         return None
-    weights, values = 1 / probabilities[there], values[there]
-    distinct, inverse = np.unique(documents[there], return_inverse=True)
-    value = float(np.average(values, weights=weights))
+    documents, low, high = int(sample.is_labelled.any(axis=1).sum()), None, None
+    if documents >= FEWEST:
+        (mean,) = powered_together(sample).by_labels.intervals()
+        low, high = mean.low, mean.high
+    weights = sample.weights
+    value, n = float(np.average(sample.ratings, weights=weights)), int(sample.is_labelled.sum())
     effective = float(weights.sum() ** 2 / np.sum(weights**2))
-    low = high = None
-    if distinct.size >= FEWEST:
-        shares = np.bincount(inverse, weights) / weights.sum()
-        sums = np.bincount(inverse, weights * (values - value)) / weights.sum()
-        low, high = _interval(value, shares, sums)
-    return WeightedMean(value, low, high, values.size, distinct.size, effective)
-
-
-def _interval(value: float, shares: Floats, sums: Floats) -> tuple[float, float]:
-    """`shares`: of each document in the weights; `sums`: of its weighted residuals.
-
-    If document means vary alike, a residual's variance is 1 - 2 share + sum of squared shares of
-    theirs. The variance below is then unbiased, a quadratic form whose own variance gives the
-    degrees of freedom.
-    """
-    together = float(np.sum(shares**2))
-    left = 1 - 2 * shares + together
-    variance = float(np.sum(sums**2 / left))
-    d = shares**2 / left
-    sum0, sum1, sum2 = float(d.sum()), float(d @ shares), float(d @ shares**2)
-    pairs = together**2 * sum0**2 + 2 * sum0 * sum2 - 4 * together * sum0 * sum1 + 2 * sum1**2
-    within = float(np.sum(d**2 * (left**2 - (together - 2 * shares) ** 2)))
-    freedom = float(d @ left) ** 2 / (pairs + within)
-    half = float(reach(variance**0.5, freedom))
-    return value - half, value + half
+    return WeightedMean(value, low, high, n, documents, effective)
 
 
 Method = Literal["random", "stratified", "doubt"]
@@ -164,7 +138,7 @@ Method = Literal["random", "stratified", "doubt"]
 def sized(
     by: Method, systems: Codes, scores: Mapping[Key, Floats], doubts: Floats
 ) -> tuple[Floats, Codes | None]:
-    """`doubts`: of the judges' verdicts; NaN where the evidence has no probabilities."""
+    """`doubts`: of each text, in the mean; NaN where no score says how far it is doubted."""
     equal = np.ones(systems.size)
     match by:
         case "random":
@@ -187,7 +161,7 @@ def _disagreement(scores: Mapping[Key, Floats]) -> Floats:
     several = [_spread(columns) for columns in each if len(columns) > 1]
     if not several:
         raise UserError(
-            "--by doubt: no judge keeps probabilities and no axis has two scorers, so nothing says "
+            "--by doubt: no score has a doubt and no axis has two scorers, so nothing says "
             "which texts are in doubt: take --by random"
         )
     return means(np.array(several).T)
@@ -207,48 +181,3 @@ def _standardised(column: Floats) -> Floats:
     if not scored.size:
         return column
     return (column - scored.mean()) / (scored.std() or 1.0)
-
-
-def doubts_of(
-    output: Output, shards: Sequence[Shard], judges: Collection[str], axes: Collection[str]
-) -> dict[Text, float]:
-    """The mean entropy of the answers about each text, in these judges' verdicts on these axes."""
-
-    def read(shard: Shard) -> dict[Text, list[float]]:
-        doubts: dict[Text, list[float]] = {}
-        for judge in judges:
-            for verdict in output.verdicts(judge, shard, with_tokens=False):
-                if verdict.axis in (*axes, ANY_AXIS):
-                    each = doubts.setdefault((verdict.doc_id, verdict.system), [])
-                    each += entropies(verdict.evidence)
-        return doubts
-
-    return {
-        text: sum(each) / len(each)
-        for doubts_of_shard in output.ahead(read, shards if judges else ())
-        for text, each in doubts_of_shard.items()
-        if each
-    }
-
-
-def entropies(evidence: Any) -> Iterator[float]:
-    """The entropy of each answer in a verdict's evidence, as a share of the highest possible.
-
-    {"levels": [{"rating": 1, "logprobs": {"Better": -0.01, "Worse": -4.6}}]}  ->  [0.081]
-    """
-    if isinstance(evidence, Mapping):
-        for key, value in evidence.items():
-            is_distribution = isinstance(value, Mapping) and len(value) > 1
-            if (
-                key in ("logprobs", "p")
-                and is_distribution
-                and all(isinstance(number, int | float) for number in value.values())
-            ):
-                weights = [exp(v) if key == "logprobs" else v for v in value.values()]
-                shares = [weight / sum(weights) for weight in weights if weight > 0]
-                yield -sum(share * log(share) for share in shares) / log(len(weights))
-            else:
-                yield from entropies(value)
-    elif isinstance(evidence, list):
-        for value in evidence:
-            yield from entropies(value)

@@ -35,17 +35,9 @@ class Mix:
     @property
     def name(self) -> str:
         """`0.2*direct + chrf - 0.01*estime`"""
-        return self._written(" + ", " - ")
-
-    @property
-    def compact(self) -> str:
-        """`0.2*direct+chrf-0.01*estime`"""
-        return self._written("+", "-")
-
-    def _written(self, plus: str, minus: str) -> str:
         text = ""
         for scorer, weight in self.parts:
-            text += (minus if weight < 0 else plus) if text else ("-" if weight < 0 else "")
+            text += (" - " if weight < 0 else " + ") if text else ("-" if weight < 0 else "")
             text += scorer if abs(weight) == 1 else f"{abs(weight):.12g}*{scorer}"
         return text
 

@@ -1,7 +1,7 @@
 """What scoring leaves for the statistics: counts, sums per system, and the scores that are kept.
 
 What stays in memory is one number for each scorer of every rated document's candidates, and of
-those of at most MOST_KEPT unrated candidates. Of more, a random sample of whole documents is kept,
+those of about MOST_KEPT unrated candidates. Of more, a random sample of whole documents is kept,
 chosen by a hash of their names, so that it does not depend on their order, and no row of another
 leaves the worker that scores it. Counts and means are of all candidates. Tables of different shards
 add up, in the order of the shards.
@@ -25,9 +25,6 @@ from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Case, Score
 
 MOST_KEPT = 100_000
-TO_SPARE = 1.25
-"""So many times as many are kept while shards are scored, since the hashes of a few documents may
-lie closer together than others'."""
 MOST_CELLS = 2**22
 """The most cells of a table of documents and systems; others are cut (see `_rare_systems`)."""
 ByScale = Mapping[tuple[str, str, str], Score]
@@ -122,7 +119,7 @@ class Tables:
         self.cases = self.candidates = self.rated = 0
         self.noticed = Noticed()
         self._kept: list[Kept] = []
-        self._most = TO_SPARE * MOST_KEPT / of * 2**64 if of > TO_SPARE * MOST_KEPT else 2**64
+        self._most = MOST_KEPT / of * 2**64 if of > MOST_KEPT else 2**64
         """Unrated documents with a hash from here on are not kept."""
         self._is_sample = False
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
@@ -170,17 +167,6 @@ class Tables:
         self._is_sample |= other._is_sample
         return self
 
-    def _too_many(self) -> set[str]:
-        """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
-        if len(self._kept) <= MOST_KEPT:
-            return set()
-        sizes = Counter(row.doc_id for row in self._kept)
-        for doc_id in {row.doc_id for row in self._kept if row.ratings}:
-            del sizes[doc_id]
-        ordered = sorted(sizes, key=_hash)
-        sums = np.cumsum([sizes[doc_id] for doc_id in ordered])
-        return set(ordered[int(np.searchsorted(sums, MOST_KEPT, side="right")) :])
-
     def coverage(self) -> list[Coverage]:
         return [
             Coverage(*key, column.scored, column.reasons.total(), dict(column.reasons))
@@ -203,19 +189,17 @@ class Tables:
         return self._frame([bool(row.ratings) for row in self._kept])
 
     def as_kept(self) -> Rated:
-        dropped = self._too_many()
-        return self._frame([row.doc_id not in dropped for row in self._kept])
+        return self._frame([True] * len(self._kept))
 
     def as_grid(self) -> Grid:
         """All that is kept, a row for each document and a column for each system."""
-        dropped, rare = self._too_many(), _rare_systems(self._kept)
-        not_rare = (row.system not in rare and row.doc_id not in dropped for row in self._kept)
-        frame = self._frame(list(not_rare))
+        rare = _rare_systems(self._kept)
+        frame = self._frame([row.system not in rare for row in self._kept])
         probabilities = {
             axis: np.array([drawn.get(text, nan) for text in frame.texts])
             for axis, drawn in self.probabilities.items()
         }
-        return Grid.of(frame, self._is_sample or bool(dropped or rare), probabilities)
+        return Grid.of(frame, self._is_sample or bool(rare), probabilities)
 
     def _frame(self, is_chosen: Sequence[bool]) -> Rated:
         rows, chosen = list(compress(self._kept, is_chosen)), np.array(is_chosen, bool)

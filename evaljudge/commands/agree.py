@@ -21,8 +21,9 @@ from evaljudge.identity import metric_signature
 from evaljudge.metrics import Metric, Unscored, cautions_of, make_metrics, read_metrics
 from evaljudge.metrics.protocol import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.report import agreement_text, coverage_text, write_report
+from evaljudge.report import write_report
 from evaljudge.report.lines import floor_line, on_axis
+from evaljudge.report.summary import agreement_text, coverage_text
 from evaljudge.runs.outcome import DONE, UNDER_FLOOR
 from evaljudge.sections.figures import Rows, count
 from evaljudge.settings import AnyPath, as_path, read_settings
@@ -96,11 +97,12 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     axes: dict[str, list[str]] = {}
     for scorer, axis in scores:
         axes.setdefault(scorer, []).append(axis)
-    mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in listed(wanted.mix)]}
+    mixes = {text.replace(" ", ""): mix_of(text, axes) for text in listed(wanted.mix)}
     for mixed, mix in mixes.items():
         check_axes(mix, axes, f"--mix {mixed}")
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
-    tables = Tables((scorer, axis) for scorer, its in axes.items() for axis in its)
+    keys = ((scorer, axis) for scorer, its in axes.items() for axis in its)
+    tables = Tables(keys, read.corpus.candidates)
     for case in read.cases:
         tables.add(case, _scores(case, scores, reasons, mixes, axes))
     rated = tables.as_rated()

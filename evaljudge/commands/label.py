@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from evaljudge.agreement.documents import means
 from evaljudge.agreement.rated import Key, codes, is_repetition
-from evaljudge.analysis.labelling import doubts_of, draw, inclusion, sized
+from evaljudge.analysis.labelling import draw, inclusion, sized
 from evaljudge.analysis.ratings import beginning
 from evaljudge.analysis.run_scores import RunScores
 from evaljudge.commands.given import refuse_unknown
@@ -170,13 +171,12 @@ class _Population:
         scales = [key for key in read.scales if key[1] in (*axes, ANY_AXIS)]
         scales = [key for key in scales if not is_repetition(key[0])]
         self.scorer = _scorer(wanted, scales) if wanted.by == "stratified" else ""
-        judges = list(run["fingerprint"]["judges"]) if wanted.by == "doubt" else []
-        doubts = doubts_of(output, shards, judges, axes)
+        doubts = np.array([read.doubts[key][rows] for key in scales]).reshape(-1, rows.size)
         sizes, self._strata = sized(
             wanted.by,
             codes(system for _, system in self.texts),
             {key: read.scores[key][rows] for key in scales if self.scorer in ("", key[0])},
-            np.array([doubts.get(text, np.nan) for text in self.texts], np.float64),
+            means(doubts.T),
         )
         self.probabilities = inclusion(sizes, wanted.n)
 

@@ -19,9 +19,9 @@ from evaljudge.commands.options import DemoOptions, ReportOptions, RunOptions, S
 from evaljudge.config import load_config
 from evaljudge.engines.internals import installed_build
 from evaljudge.execution.protocol import Event
-from evaljudge.report import floor_line, full_summary, program, summary
+from evaljudge.report.lines import floor_line
 from evaljudge.report.study import study_text
-from evaljudge.report.summary import MORE
+from evaljudge.report.summary import MORE, full_summary, program, summary
 from evaljudge.runs import pipeline
 from evaljudge.runs.json_lines import say
 from evaljudge.runs.outcome import Outcome

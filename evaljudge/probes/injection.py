@@ -32,7 +32,7 @@ from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.probes.results import Dot, ProbeResult, by_scale
 from evaljudge.records import Candidate, Case
-from evaljudge.report import unscored_text
+from evaljudge.report.summary import unscored_text
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import run

@@ -17,26 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 from evaljudge.analyses import analyses
 from evaljudge.analysis.findings import Findings
 from evaljudge.errors import first_words
-from evaljudge.report.lines import agreement_markdown, asked_line, floor_line
-from evaljudge.report.page import page
-from evaljudge.report.summary import (
-    Summary,
-    agreement_text,
-    coverage_text,
-    full_summary,
-    outcome_html,
-    outcome_text,
-    program,
-    summary,
-    unscored_text,
-)
+from evaljudge.report.lines import agreement_markdown
 from evaljudge.storage import Place
 
-__all__ = [
-    "Summary", "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line",
-    "full_summary", "outcome_html", "outcome_text", "page", "program", "read_findings", "summary",
-    "unscored_text", "write_report",
-]  # fmt: skip
 FINDINGS = "findings"
 
 

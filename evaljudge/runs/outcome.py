@@ -29,7 +29,8 @@ from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import LONGER, Input, as_inputs
 from evaljudge.corpora.rows import Row, clean
 from evaljudge.errors import UserError, naming, unknown
-from evaljudge.report import outcome_html, outcome_text, read_findings
+from evaljudge.report import read_findings
+from evaljudge.report.summary import outcome_html, outcome_text
 from evaljudge.runs.shown import selected_of
 from evaljudge.sections.figures import Rows
 from evaljudge.settings import AnyPath, as_path

@@ -28,7 +28,8 @@ from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
 from evaljudge.reasons import DAMAGED_FILE, grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report import page, write_report
+from evaljudge.report import write_report
+from evaljudge.report.page import page
 from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
 from evaljudge.runs.binding import utc_now
 from evaljudge.runs.job import BOTH, FoundModel, Job, required

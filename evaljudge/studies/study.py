@@ -20,7 +20,7 @@ from evaljudge.errors import UserError
 from evaljudge.identity import asking
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
-from evaljudge.report import asked_line, floor_line
+from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.study import (
     costs_section,
     methods_section,

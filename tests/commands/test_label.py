@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, get_args
 from xml.etree.ElementTree import fromstring
 
+import numpy as np
 import pytest
 
 import evaljudge
-from evaljudge.analysis.labelling import Method, entropies
+from evaljudge.analysis.labelling import Method, doubtful, inclusion
 from evaljudge.analysis.ratings import read_ratings
 from evaljudge.commands.label import WrittenSheet, label_texts
 from evaljudge.commands.options import LabelOptions
@@ -336,19 +337,23 @@ def test_every_text_could_have_been_drawn(loop, by):
     assert key["scorer"] == ("geval" if by == "stratified" else "")
 
 
-def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path):
-    def even(n: int) -> list[float]:
-        return list(
-            entropies({"levels": [{"rating": 1, "logprobs": dict.fromkeys("abc"[:n], -1.0)}]})
-        )
+def test_doubt_is_that_of_the_scores(loop):
+    loop.label(n=6, by="doubt")
+    doubts: dict[tuple[str, str], list[float]] = {}
+    for row in evaljudge.open_run(loop.out).scores(scorer="geval").to_pylist():
+        if row["value"] is not None:
+            doubts.setdefault((row["doc_id"], row["system"]), []).append(row["doubt"])
+    expected = inclusion(doubtful(np.array([np.mean(each) for each in doubts.values()])), 6)
+    drawn = loop.key()["probabilities"]
+    assert {d: set(drawn[d]) for d in drawn} == {f"d{n}": set(SYSTEMS) for n in range(DOCUMENTS)}
+    assert [drawn[doc][system] for doc, system in doubts] == pytest.approx(expected)
+    assert np.ptp(expected) > 0
 
-    assert even(3) == pytest.approx([1])
-    assert even(1) == []
-    assert list(entropies({"p": {"yes": 1.0, "no": 0.0}, "votes": [{"p": 0.5}]})) == [0]
-    assert list(entropies({"p": {"a": 0.9, "b": 0.1}})) == pytest.approx([0.4689956])
+
+def test_without_doubts_it_is_where_scorers_disagree(tmp_path):
     loop = Loop(tmp_path)
     loop.run(judges={}, model=None, metrics=["words"], select=[])
-    with pytest.raises(UserError, match="no judge keeps probabilities and no axis has two scorers"):
+    with pytest.raises(UserError, match="no score has a doubt and no axis has two scorers"):
         loop.label(by="doubt")
     loop.run(
         judges={}, model=None, metrics={"words": {}, "characters": {"metric": "words"}}, select=[]

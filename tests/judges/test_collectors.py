@@ -31,7 +31,9 @@ from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
-from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.report.lines import agreement_markdown
+from evaljudge.report.page import page
+from evaljudge.report.summary import agreement_text
 from evaljudge.sections import Section, Table, merged
 from tests.judges.builders import any_reply
 

@@ -9,7 +9,8 @@ from evaljudge.analyses.costs import GPU_SECONDS
 from evaljudge.analyses.costs import section as cost
 from evaljudge.analysis.costs import Price
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import asked_line, page
+from evaljudge.report.lines import asked_line
+from evaljudge.report.page import page
 from tests.frames import replaced
 from tests.report.findings import COSTS
 

@@ -12,7 +12,7 @@ from evaljudge.analysis.telling import BINS, BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.metrics import known_metrics
 from evaljudge.records import HUMAN
-from evaljudge.report import coverage_text, page, pictures, summary
+from evaljudge.report import pictures
 from evaljudge.report.first import (
     NOT_RANKED,
     AxisAnswer,
@@ -25,6 +25,8 @@ from evaljudge.report.first import (
     over_axes,
     warnings_line,
 )
+from evaljudge.report.page import page
+from evaljudge.report.summary import coverage_text, summary
 from evaljudge.runs.reporting import without_scores
 from evaljudge.text import shortened, told_apart
 from tests.frames import replaced

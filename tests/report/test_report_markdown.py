@@ -12,7 +12,8 @@ from evaljudge.analyses import analyses
 from evaljudge.analyses.replacing import OFF_SCALE, ReplacingRow
 from evaljudge.analysis.findings import Coverage
 from evaljudge.decisions.powered import NOTHING
-from evaljudge.report import agreement_markdown, read_findings, write_report
+from evaljudge.report import read_findings, write_report
+from evaljudge.report.lines import agreement_markdown
 from evaljudge.storage import Place
 from evaljudge.text import IS_THE_REFERENCE as SELF
 from tests.frames import replaced

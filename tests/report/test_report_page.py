@@ -13,8 +13,8 @@ import pytest
 import evaljudge
 from evaljudge.analysis.findings import Coverage
 from evaljudge.records import Candidate, Document
-from evaljudge.report import first, page
-from evaljudge.report.page import LARGEST, PageText
+from evaljudge.report import first
+from evaljudge.report.page import LARGEST, PageText, page
 from evaljudge.text import one_line
 from tests.frames import replaced
 from tests.report.findings import PLAIN, made_of

@@ -12,8 +12,15 @@ from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.analysis.telling import BinnedRatings, Spread
 from evaljudge.decisions.systems import SystemRanking
-from evaljudge.report import asked_line, full_summary, outcome_html, outcome_text, program, summary
-from evaljudge.report.summary import MOST_LINES
+from evaljudge.report.lines import asked_line
+from evaljudge.report.summary import (
+    MOST_LINES,
+    full_summary,
+    outcome_html,
+    outcome_text,
+    program,
+    summary,
+)
 from evaljudge.runs.outcome import Outcome
 from tests.frames import replaced
 from tests.report.findings import agreement, made, standing

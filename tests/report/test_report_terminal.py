@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evaljudge.agreement import Agreement, Rival, Standing
-from evaljudge.report import agreement_text, coverage_text
+from evaljudge.report.summary import agreement_text, coverage_text
 from evaljudge.text import columns
 from tests.frames import replaced
 from tests.report.findings import PLAIN, made_of
