@@ -2,11 +2,11 @@
 
     settings_differences(first, second)
     -> [{"key": "judges.direct.temperature", "first": 0.0, "second": 0.7},
-        {"key": "rouge1.stem", "first": False, "second": True}]
+        {"key": "metrics.rouge1.stem", "first": False, "second": True}]
 
-Most are in the fingerprint, which binds a run; those of metrics are only in the signatures of their
-scores, and which metrics there are in the configuration. A setting that one run does not have is
-left out of its row.
+Most are in the fingerprint, which binds a run; those of metrics are in the configuration, and their
+versions in the signatures of their scores. A setting that one run does not have is left out of its
+row.
 """
 
 import json
@@ -22,24 +22,19 @@ SIDES = ("first", "second")
 
 
 def settings_differences(first: ScoredRun, second: ScoredRun) -> list[Row]:
-    """What binds the runs, and the versions; the metrics that only one has; then what the
-    signatures of scores alone say."""
-    bound = list(_changed(_bound(first.about), _bound(second.about)))
-    metrics = [run.about.get("config", {}).get("metrics", {}) for run in (first, second)]
-    alone = metrics[0].keys() ^ metrics[1].keys()
-    left, right = ({name: how[name] for name in how if name in alone} for how in metrics)
-    seen, made = {_change(row) for row in bound}, list[Row](_changed(left, right, "metrics."))
-    both = signatures(first), signatures(second)
-    for scorer in sorted(both[0].keys() & both[1].keys()):
-        lines = [by_scorer[scorer] for by_scorer in both]
-        rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))
-        if lines[0] != lines[1] and not rows and not bound:
-            rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
-        made += [row for row in rows if _change(row) not in seen and row not in made]
+    """What binds the runs, and their metrics; where all of it is the same, the signatures of scores
+    that are not."""
+    rows = list(_changed(_bound(first), _bound(second)))
+    if not rows:
+        left, right = (
+            {f"{name}.signature": line for name, line in signatures(run).items()}
+            for run in (first, second)
+        )
+        rows = [row for row in _changed(left, right) if len(row) == 3]  # of scorers that both have
     return [  # nothing secret is shown: a judge of one's own may have such a setting
         {"key": row["key"]}
         | {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
-        for row in [*bound, *made]
+        for row in rows
     ]
 
 
@@ -50,10 +45,15 @@ def values_of(row: Row) -> list[str]:
     return [said if s in row else "absent" for s, said in zip(SIDES, there, strict=True)]
 
 
-def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
+def _bound(run: ScoredRun) -> dict[str, Any]:
+    about, lines = run.about, signatures(run)
     bound = {key: value for key, value in about["fingerprint"].items() if key != "corpus"}
     versions = {name: v for name, v in about.get("versions", {}).items() if name != "engine"}
-    return bound | {"versions": versions}
+    metrics = {
+        name: how | {"version": lines.get(name, "").partition(" | ")[0]}
+        for name, how in about.get("config", {}).get("metrics", {}).items()
+    }
+    return bound | {"versions": versions, "metrics": metrics}
 
 
 def _changed(first: Row, second: Row, path: str = "") -> Iterator[dict[str, Any]]:
@@ -67,21 +67,6 @@ def _changed(first: Row, second: Row, path: str = "") -> Iterator[dict[str, Any]
             yield from _changed(left, right, f"{path}{key}.")
         elif len(there) == 1 or left != right:
             yield {"key": f"{path}{key}"} | there
-
-
-def _of_signature(line: str) -> dict[str, Any]:
-    """`rouge1@2 | {"stem": true} | …` -> {"rouge1": {"version": "2", "stem": True}}"""
-    name, _, rest = line.partition("@")
-    version, _, rest = rest.partition(" | ")
-    at = rest.find("{")
-    settings = json.JSONDecoder().raw_decode(rest[at:])[0] if at >= 0 else {}
-    return {name: {"version": version} | settings}
-
-
-def _change(row: Row) -> str:
-    """What a row says, whether the fingerprint says it or a signature, which has shorter keys."""
-    *_, last = row["key"].split(".")
-    return json.dumps([last, f"{row.get('first')}", f"{row.get('second')}"])
 
 
 def _harmless(value: Any, key: str) -> Any:

@@ -50,7 +50,7 @@ MOST_ROWS = 500  # in one request
 
 
 def judge_of(scorer: str) -> str:
-    return re.split("[.#]", scorer.removeprefix("judges."))[0]
+    return re.split("[.#]", scorer.removeprefix("judges.").removeprefix("metrics."))[0]
 
 
 class RunIndex(RunScores):
@@ -141,8 +141,7 @@ class RunIndex(RunScores):
 
         def changed(scorer: str) -> str:
             apart = {judge_of(name) for name in (*mine, *theirs)} - {judge_of(scorer)}
-            rows = [row for row in settings if not row["key"].startswith("metrics.")]
-            own = [row for row in rows if judge_of(row["key"]) not in apart]
+            own = [row for row in settings if judge_of(row["key"]) not in apart]
             said = (f"{row['key']} ({' → '.join(values_of(row))})" for row in own[:MOST_SETTINGS])
             return "; ".join([*map(one_line, said), more])
 

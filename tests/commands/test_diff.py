@@ -198,7 +198,7 @@ def test_settings_are_said_once_by_their_keys(bench):
         "judges.direct.max_tokens": (9, 12),
         "model.name": ("n", "m"),
         "seed": (3, 0),
-        "chars.against": ("best", "mean"),
+        "metrics.chars.against": ("best", "mean"),
     }
     whole = bench.diff("a", "c")
     judges = [row for row in whole.differences.settings if row["key"].startswith("judges.")]
