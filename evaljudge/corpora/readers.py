@@ -13,8 +13,10 @@ mean something here or hold numbers; there `ratings` may be a struct or a map.
 import csv
 import io
 import re
+from ast import literal_eval
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import IO, Any
 
@@ -224,7 +226,18 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
             return value
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
-    return _json_in(cell, "[") if name == "references" else number
+    if name in ("source", "references", "context") and isinstance(texts := _list_in(cell), list):
+        return "\n\n".join(texts) if name == "source" else texts
+    return number
+
+
+def _list_in(cell: str) -> Any:
+    """The texts in a cell, as JSON or as Python prints a list of them; else the cell itself."""
+    for read in (read_json_text, literal_eval) if cell.lstrip().startswith("[") else ():
+        with suppress(RefusedError, ValueError, SyntaxError, RecursionError, MemoryError):
+            if isinstance(texts := read(cell), list) and all(isinstance(t, str) for t in texts):
+                return texts
+    return cell
 
 
 def _json_in(cell: str, *opening: str) -> Any:
