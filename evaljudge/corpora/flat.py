@@ -14,9 +14,7 @@ Also of a table in whose cells such messages are written.
 
 import json
 import re
-from ast import literal_eval
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from typing import Any
 from evaljudge.corpora.columns import field_called
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import CorpusFile, file_of
+from evaljudge.corpora.readers import list_in
 from evaljudge.corpora.rows import Row, accepted, clean, is_number
 
 ANSWER = "response"
@@ -114,11 +113,8 @@ def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
 
 def _talk_in(value: Any) -> Any:
     """The turns in a table's cell, which is in JSON or as Python prints them; else what it is."""
-    if isinstance(value, str) and value.lstrip().startswith("[") and "role" in value:
-        for read in (json.loads, literal_eval):
-            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                return turns if _are(turns := read(value), "role", "content") else value
-    return value
+    turns = list_in(value) if isinstance(value, str) and "role" in value else None
+    return turns if _are(turns, "role", "content") else value
 
 
 def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:

@@ -226,18 +226,18 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
             return value
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
-    if name in ("source", "references", "context") and isinstance(texts := _list_in(cell), list):
+    texts = list_in(cell) if name in ("source", "references", "context") else None
+    if texts is not None and all(isinstance(text, str) for text in texts):
         return "\n\n".join(texts) if name == "source" else texts
     return number
 
 
-def _list_in(cell: str) -> Any:
-    """The texts in a cell, as JSON or as Python prints a list of them; else the cell itself."""
+def list_in(cell: str) -> list[Any] | None:
+    """The list in a cell, as JSON or as Python prints it, if there is one."""
     for read in (read_json_text, literal_eval) if cell.lstrip().startswith("[") else ():
         with suppress(RefusedError, ValueError, SyntaxError, RecursionError, MemoryError):
-            if isinstance(texts := read(cell), list) and all(isinstance(t, str) for t in texts):
-                return texts
-    return cell
+            return found if isinstance(found := read(cell), list) else None
+    return None
 
 
 def _json_in(cell: str, *opening: str) -> Any:
