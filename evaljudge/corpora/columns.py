@@ -405,8 +405,7 @@ class Unread:
     def lacks_texts(self, given: Mapping[str, str]) -> bool:
         """Whether no column is known or likely for what is judged, or the likely one has none."""
         columns = {to: name for name, to in self.changed(self.likely(), given).items()}
-        needed = {"source", "text"} & ({"source", "text"} - self.known | {*columns})
-        return any(not self._longest[columns.get(field, "")] for field in needed)
+        return any(not self._longest[columns.get(field, field)] for field in ("source", "text"))
 
     def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
         """A field other than ratings has one column; without a field, a column is not read; nor is

@@ -49,6 +49,9 @@ def flat(path: str) -> CorpusFile | None:
         whole = [dict(row.fields) for row in map(accepted, read_generic((path,)))]
     if isinstance(whole, dict) and path.endswith(".jsonl"):  # of one row
         whole = [whole]
+    if isinstance(whole, dict) and {*whole} == {"columns", "index", "data"}:  # pandas' `split`
+        whole = [dict(zip(whole["columns"], row, strict=True)) for row in whole["data"]]
+        return file_of(whole, path)
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
     if len(lists) == 1:  # {"data": [{…}, …]}
         (whole,) = lists

@@ -807,6 +807,16 @@ NESTED["by columns, as pandas writes"] = {
         for _, article, texts in EACH for s, (text, number) in texts.items()
     )} for at, name in enumerate(("article", "summary", "model", "fluency"))
 }  # fmt: skip
+NESTED["split, as pandas writes"] = {
+    "columns": ["source", "text", "system", "fluency"],
+    "index": [*range(6)],
+    "data": [[article, text, s, number]
+             for _, article, texts in EACH for s, (text, number) in texts.items()],
+}  # fmt: skip
+NESTED["by columns with our names"] = {
+    name: {f"{n}": row[at] for n, row in enumerate(NESTED["split, as pandas writes"]["data"])}
+    for at, name in enumerate(NESTED["split, as pandas writes"]["columns"])
+}
 NESTED["ratings beside an object"] = [
     {"id": n, "data": {"article": article}, "summary": text, "model": s,
      "ratings": {"fluency": number}}
