@@ -69,15 +69,10 @@ def calibrate_shards(
 
 
 def _calibrated(fits: "Sequence[Fit]", scores: Sequence[Score]) -> Iterator[Score]:
-    ends = {}
     for fit in fits:
         scored = [score for score in scores if (score.scorer, score.axis) == (fit.scorer, fit.own)]
         texts = [(score.doc_id, score.system) for score in scored]
-        ends[fit.key] = fit.ends(texts, [score.value for score in scored])
-    for score in scores:
-        for fit in fits:
-            if (score.scorer, score.axis) == (fit.scorer, fit.own):
-                yield fit.of(score, next(ends[fit.key]))
+        yield from map(fit.of, scored, fit.ends(texts, [score.value for score in scored]))
 
 
 def _fit(key: Key, axis: str, rated: Rated, seed: int) -> "Fit | None":

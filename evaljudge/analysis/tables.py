@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import compress
-from math import fsum, inf, isfinite, nan
+from math import inf, nan
 from sys import intern
 from typing import Any, NamedTuple, Self
 
@@ -38,8 +38,7 @@ class Column:
     reasons: Counter[str] = field(default_factory=Counter)
     why: dict[str, str] = field(default_factory=dict)  # of the first unscored text, by system
     counts: Counter[str] = field(default_factory=Counter)  # the number of scored texts by system
-    sums: dict[str, list[float]] = field(default_factory=dict)
-    """Numbers by system with exactly the sum of its scores, whatever the order of adding."""
+    sums: dict[str, float] = field(default_factory=dict)  # likewise
     kept: "array[float]" = field(default_factory=lambda: array("d"))
     """The score of every candidate that is kept; NaN: unscored."""
     doubts: "array[float]" = field(default_factory=lambda: array("f"))
@@ -61,7 +60,7 @@ class Column:
             self.why.setdefault(system, score.reason)
         else:
             self.counts[system] += 1
-            self.sums.setdefault(system, []).append(value)
+            self.sums[system] = self.sums.get(system, 0.0) + value
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
             if self.is_whole:
@@ -77,8 +76,8 @@ class Column:
         self.doubts.extend(other.doubts)
         self.every.extend(other.every)
         self.counts.update(other.counts)
-        for system, values in other.sums.items():
-            self.sums[system] = exact([*self.sums.get(system, ()), *values])
+        for system, total in other.sums.items():
+            self.sums[system] = self.sums.get(system, 0.0) + total
         self.lowest = min(self.lowest, other.lowest)
         self.highest = max(self.highest, other.highest)
         return self
@@ -175,11 +174,9 @@ class Tables:
 
     def systems(self) -> list[SystemMean]:
         return [
-            SystemMean(
-                *key, system, exact(values)[0] / column.counts[system], column.counts[system]
-            )
+            SystemMean(*key, system, column.sums[system] / n, n)
             for key, column in self.columns.items()
-            for system, values in sorted(column.sums.items())
+            for system, n in sorted(column.counts.items())
         ]
 
     def shards_of(self, texts: Collection[Text]) -> set[int]:
@@ -214,16 +211,6 @@ class Tables:
             texts=[(row.doc_id, row.system) for row in rows],
             doubts={key: np.array(column.doubts)[chosen] for key, column in self.columns.items()},
         )
-
-
-def exact(values: Sequence[float]) -> list[float]:
-    """A few numbers with exactly the same sum, the first of which is that sum, rounded."""
-    if not isfinite(total := sum(values)):
-        return [total]
-    parts = [fsum(values)]
-    while rest := fsum([*values, *(-part for part in parts)]):
-        parts.append(rest)
-    return parts
 
 
 def rating_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:

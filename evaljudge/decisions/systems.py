@@ -21,8 +21,7 @@ nearly the same.
 
 Letters are a compact letter display: two systems share one exactly where they do not differ
 (Piepho, 2004). Every letter is a clique of the graph that joins those, grown from a pair that
-shares no letter yet; a letter that the others make superfluous is dropped (Gramm et al., 2007,
-compare such ways to few letters).
+shares no letter yet.
 
     letters([[0, 0, 1], [0, 0, 0], [1, 0, 0]])  -> ["a", "ab", "b"]
 """
@@ -296,8 +295,7 @@ def letters(apart: ArrayLike) -> list[str]:
     """`apart`: (items, items), whether two differ; items in the order they are shown in."""
     joined = ~np.asarray(apart, dtype=bool)
     np.fill_diagonal(joined, True)
-    needed = _not_superfluous(list(_cliques(joined)))
-    groups = sorted(needed, key=lambda group: np.flatnonzero(group).tolist())
+    groups = sorted(_cliques(joined), key=lambda group: np.flatnonzero(group).tolist())
     named = [(_letter(number), group) for number, group in enumerate(groups)]
     return ["".join(name for name, group in named if group[i]) for i in range(len(joined))]
 
@@ -321,19 +319,6 @@ def _grown(joined: Flags, left: int, right: int) -> Flags:
         if fitting[item]:
             fitting = fitting & joined[item]
     return fitting
-
-
-def _not_superfluous(groups: Sequence[Flags]) -> list[Flags]:
-    """The groups without those whose pairs are all in another, too."""
-    times = sum((np.outer(group, group).astype(int) for group in groups), start=np.zeros(1, int))
-    kept = []
-    for group in groups:
-        its_pairs = np.outer(group, group)
-        if (times[its_pairs] > 1).all():
-            times = times - its_pairs
-        else:
-            kept.append(group)
-    return kept
 
 
 def _letter(number: int) -> str:

@@ -16,7 +16,6 @@ from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import LONG, columns, markdown, one_line
 
-LEAST_NAME = 36
 LONGEST_NAME = 40
 _MARKED, _PLAIN = "#c1440e", "#2b5d8a"
 _ROW, _WIDTH = 22, 420
@@ -64,7 +63,7 @@ def as_text(result: ProbeResult[Any]) -> str:
 
     blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
     for table in result.tables:
-        text = on_screen(table, LEAST_NAME)
+        text = on_screen(table)
         blocks.append(f"{one_line(table.title)}\n{text}" if table.title else text)
     return "\n\n".join([*blocks, *result.notes]) + "\n"
 

@@ -42,13 +42,12 @@ def wrapped(sentence: str) -> str:
     return sentence if room == inf else textwrap.fill(sentence, min(int(room), WIDEST_PROSE))
 
 
-def on_screen(table: Table, least: int | None = None) -> str:
-    """`least`: the columns of a terminal that every column of words keeps, if it needs them."""
+def on_screen(table: Table) -> str:
     lines = _cells(table, _whole)
     widths = _widest(lines)
     if _total(widths) <= width():
         return _aligned(lines, widths)
-    return "\n\n".join(map(_lines, _parts(table, least)))
+    return "\n\n".join(map(_lines, _parts(table)))
 
 
 def counts_on(table: Table) -> bool:
@@ -57,9 +56,9 @@ def counts_on(table: Table) -> bool:
     return has_lists and _COUNTED_ON.search(on_screen(table)) is not None
 
 
-def _parts(table: Table, kept: int | None) -> Iterator[Table]:
+def _parts(table: Table) -> Iterator[Table]:
     only_lead = table.sides == "l" + "r" * (len(table.sides) - 1)
-    words = kept or (LEAST_LEAD if only_lead else LEAST_WORDS)
+    words = LEAST_LEAD if only_lead else LEAST_WORDS
     sided = zip(_widest(_cells(table, _short)), table.sides, strict=True)
     least = [min(wide, words) if side == "l" else wide for wide, side in sided]
     lead = list(range(table.lead))

@@ -31,7 +31,7 @@ from evaljudge.analysis.settings_differences import settings_differences, values
 from evaljudge.analysis.telling import disagreement
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.records import ANY_AXIS, HUMAN, Case
-from evaljudge.report.first import headlines, lead, short_names
+from evaljudge.report.first import headlines, lead
 from evaljudge.report.page import beginning, page, spread_data, text_html
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.runs.shown import shown_in
@@ -187,7 +187,6 @@ class RunSite:
             "token": self.site.token,
             "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in index.scales],
             "systems": index.systems,
-            "short": list(short_names(index.systems).values()),
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,

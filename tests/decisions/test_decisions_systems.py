@@ -3,7 +3,7 @@ what is true."""
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -249,19 +249,6 @@ def test_neighbours_in_a_row_share_as_few_letters_as_can_be(least, expected):
     """Told apart where they are at least so many places from each other."""
     places = np.arange(5)
     assert letters(np.abs(places[:, None] - places) >= least) == expected
-
-
-def test_a_letter_that_others_make_superfluous_is_dropped():
-    """1, 2 and 4 are joined, but each two of them are also with 0, 3 or 5."""
-    apart = np.ones((6, 6), dtype=bool)
-    for joined in (
-        combinations([0, 1, 4], 2),
-        combinations([1, 2, 5], 2),
-        combinations([2, 3, 4], 2),
-    ):
-        for one, other in joined:
-            apart[one, other] = apart[other, one] = False
-    assert letters(apart) == ["a", "ab", "bc", "c", "ac", "b"]
 
 
 def test_after_z_comes_a2():
