@@ -31,7 +31,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
+from scipy.stats import rankdata, zscore
 
 from evaljudge.agreement.documents import means
 from evaljudge.agreement.rated import Codes, Floats, Key
@@ -144,8 +144,8 @@ def sized(
         case "random":
             return equal, None
         case "stratified":
-            score = means(np.array([_standardised(column) for column in scores.values()]).T)
-            return equal, bands(systems, score)
+            each = zscore(np.array(list(scores.values())), axis=1, nan_policy="omit")
+            return equal, bands(systems, means(each.T))
     is_known = np.isfinite(doubts).any()
     return doubtful(doubts if is_known else _disagreement(scores)), None
 
@@ -174,10 +174,3 @@ def _spread(columns: Sequence[Floats]) -> Floats:
     spreads = np.full(table.shape[1], np.nan)
     spreads[several] = np.nanstd(table[:, several], axis=0)
     return spreads
-
-
-def _standardised(column: Floats) -> Floats:
-    scored = column[np.isfinite(column)]
-    if not scored.size:
-        return column
-    return (column - scored.mean()) / (scored.std() or 1.0)

@@ -13,10 +13,8 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +26,7 @@ from evaljudge.analysis.findings import Coverage
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
 from evaljudge.storage import DERIVED, PIECE, SHARDS, Output, Shard, holder
+from evaljudge.storage.checking import changed
 
 K = TypeVar("K", str, Key)
 
@@ -82,37 +81,22 @@ def selections(run: ScoredRun) -> list[str]:
 
 def about_selection(run: ScoredRun, name: str) -> dict[str, Any]:
     """The rule and its counts, as the last report wrote them."""
-    with _proven(run, f"selected/{name}.json") as lines:
-        about: dict[str, Any] = json.loads(b"".join(lines))
+    _prove(run, file := f"selected/{name}.json")
+    about: dict[str, Any] = json.loads(run.output.place.read(file))
     return about
 
 
 def selected_texts(run: ScoredRun, name: str) -> Iterator[Text]:
-    with _proven(run, f"selected/{name}.jsonl") as lines:
+    _prove(run, file := f"selected/{name}.jsonl")
+    with run.output.place.open(file) as stream, io.BufferedReader(stream, PIECE) as lines:  # type: ignore[type-var]
         for line in lines:
             text = json.loads(line)
             yield text["doc_id"], text["system"]
 
 
-@contextmanager
-def _proven(run: ScoredRun, name: str) -> Iterator[Iterator[bytes]]:
-    """A file's lines; they must be read to the end, and be as the last report wrote them."""
-    output, digest = run.output, sha256()
-
-    def each(lines: Iterable[bytes]) -> Iterator[bytes]:
-        for line in lines:
-            digest.update(line)
-            yield line
-
-    try:
-        with output.place.open(name) as stream, io.BufferedReader(stream, PIECE) as lines:  # type: ignore[type-var]
-            yield each(lines)
-    except FileNotFoundError:
-        raise output.damaged(name, "is gone") from None
-    except (ValueError, KeyError, TypeError):  # no JSON, or another's
-        raise output.damaged(name, "cannot be read") from None
-    if run.about.get(DERIVED, {}).get(name, digest.hexdigest()) != digest.hexdigest():
-        raise output.damaged(name, "is not as the last report wrote it")
+def _prove(run: ScoredRun, name: str) -> None:
+    if problem := changed(run.output, name, run.about[DERIVED][name]):
+        raise run.output.damaged(name, problem)
 
 
 class ShardScores:

@@ -126,7 +126,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         pass
     seen.faults.sort(key=lambda fault: fault.shard.number if fault.shard else len(shards))
     for name, digest in derived.items() if with_derived else ():
-        if problem := _changed(output, name, digest):
+        if problem := changed(output, name, digest):
             seen.faults.append(Fault(name, output.damaged(name, problem)))
         seen.proven += not problem
     return seen
@@ -169,7 +169,8 @@ def _proven(
             yield file, proof
 
 
-def _changed(output: Output, name: str, digest: str) -> str:
+def changed(output: Output, name: str, digest: str) -> str:
+    """What is wrong with a file that the last report wrote; empty if nothing is."""
     try:
         return "" if _digest(output, name) == digest else CHANGED
     except FileNotFoundError:
