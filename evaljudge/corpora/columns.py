@@ -30,6 +30,7 @@ from evaljudge.corpora.rows import (
     in_candidates,
     is_absent,
     is_number,
+    json_or_text,
     plain,
     with_ratings,
 )
@@ -79,6 +80,7 @@ _NO_RATING = re.compile(
     re.IGNORECASE,
 )
 """Counts, ids of raters, and scores, such as those that `evaljudge export` puts beside texts."""
+_TURNED = re.compile(r"\b1 ?= ?(best|highest|excellent|very good)", re.IGNORECASE)
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(
     rf"^{_RATER}([ _.:/-]+|$)|(?<=.)([ _.:/-]+({_RATER}|\d+)|[ _]*[([]({_RATER}|\d+)[])])$",
@@ -340,7 +342,12 @@ class Unread:
         rest = [name for name in self._ratings if name not in said]
         return [
             *(
-                f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
+                f"`{name}` is an axis, but "
+                + (
+                    "1 is best there: turn it round, as the largest rating is taken for the best"
+                    if _TURNED.search(name)
+                    else f"its cells such as {shown(cell)} are no numbers"
+                )
                 for name, cell in self.no_numbers.items()
                 if name in axes - {*ratings}
             ),
@@ -551,7 +558,9 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)
-    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or is_numbering(name)
+    is_id = (
+        _NO_RATING.fullmatch(name) or _TURNED.search(name) or axis.isdecimal() or is_numbering(name)
+    )
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 
@@ -612,6 +621,8 @@ def _may_be_rating(value: Any) -> bool:
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     if isinstance(value, str):
         value, _ = plain(value)
+        if value.startswith("[") and isinstance(each := json_or_text(value), list):
+            return _may_be_rating(each)
         if is_absent(value):  # `0 - n/a`
             return True
     try:

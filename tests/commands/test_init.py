@@ -618,6 +618,15 @@ def test_what_looks_like_a_rating_and_is_not_taken_is_named():
     assert not made(write("csv", rows), columns=unread, force=True).warnings
 
 
+def test_a_scale_whose_best_is_one_is_asked_about_and_lists_in_cells_are_ratings():
+    rows = [row | {"Fluency (1=best)": 2, "coherence": "[4, 5]"} for row in as_rows(THEIRS)]
+    started = made(write("csv", rows), columns=["human_fluency="])
+    assert started.summary.endswith("people rated coherence 6")
+    assert started.warnings[0].startswith(
+        "`Fluency (1=best)` is an axis, but 1 is best there: turn"
+    )
+
+
 def test_ratings_on_no_axis_of_the_task_are_said():
     file = write("csv", as_rows(THEIRS))
     (said,) = made(file, columns=["human_fluency=ratings.overall"]).warnings
