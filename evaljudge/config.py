@@ -287,7 +287,7 @@ class Condition(Settings):
     @model_validator(mode="after")
     def _asks_something(self) -> "Condition":
         if self.precision is not None and self.good is None:
-            raise ValueError("`precision` needs `good`: from which rating on a candidate is good")
+            raise ValueError("`precision` needs `good`: from which rating on a text is good")
         if self.good is not None and (self.precision, self.at_least) == (None, None):
             raise ValueError("`good` needs `precision` or `at_least`")
         if self.confidence is not None and self.precision in (None, 1):
@@ -434,7 +434,7 @@ class Config(Settings):
     """A folder that runs share, of what was written about documents."""
     study: StudyConfig | None = None
     view: Draws = 30
-    """How many candidates index.html shows with each judge's evidence."""
+    """How many texts index.html shows with each judge's evidence."""
     of_judges: dict[str, Any] = {}
     """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""
     outliers: PathName | None = None

@@ -71,7 +71,7 @@ def unfitted(job: Job, output: Output) -> Scoring:
         mixes={},
         scorers=job.scorers,
         signatures=job.judge_signatures(),
-        fitted={},
+        learnt={},
     )
 
 

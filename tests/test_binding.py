@@ -240,5 +240,5 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(config):
     cases = Path(config["corpus"])
     cases.write_text('{"doc_id": "d", "source": "Rain.", "candidates": []}\n')
     evaljudge.prepare(config, engines=ScriptedEngines())
-    with pytest.raises(UserError, match="no document has a candidate"):
+    with pytest.raises(UserError, match="no document has a text"):
         evaljudge.run(config, engines=ScriptedEngines())

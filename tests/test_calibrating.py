@@ -207,8 +207,8 @@ def test_names_of_strangers_become_names_of_files(tmp_path):
         ({"good": 4, "precision": nan}, "precision: should be a finite number"),
         ({"good": nan, "precision": 0.5}, "good: should be a finite number"),
         ({"good": 5, "precision": 0.8}, "--good 5: above every rating; the highest is 4"),
-        ({"cases": UNRATED}, "no candidate has human ratings"),
-        ({"scores": [SCORES[0] | {"doc_id": "x"}]}, "no score belongs to a candidate"),
+        ({"cases": UNRATED}, "no text has human ratings"),
+        ({"scores": [SCORES[0] | {"doc_id": "x"}]}, "no score belongs to a text"),
         ({"scores": [row | {"axis": "flow"} for row in SCORES]}, "mine: no rating to calibrate to"),
         ({"cases": CASES[:1]}, "mine on fluency: fewer than 2 documents have both"),
         ({"good": 4, "precision": 0.9, "confidence": 1.0}, "confidence: should be less than 1"),
@@ -228,7 +228,7 @@ def test_what_is_strange_or_few_is_said(tmp_path):
     wanted = small(tmp_path, scores=[*SCORES, *more])
     assert len(found(wanted)) == 1
     warnings = [
-        "1 score belongs to no candidate of the corpus: left out",
+        "1 score belongs to no text of the corpus: left out",
         "slip: no rating to calibrate to: unknown human axis 'f': known: fluency",
         "mine on fluency: 2 documents, so as many folds",
     ]

@@ -369,7 +369,7 @@ def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole):
     damaged.write_bytes(b"PAR1")
     (problem,) = bench.check().problems
     assert problem.endswith("without candidates that `--extend` has added to its documents since")
-    with pytest.raises(UserError, match=r"grown.jsonl is no longer .*`--extend` has added cand"):
+    with pytest.raises(UserError, match=r"grown.jsonl is no longer .*`--extend` has added texts"):
         bench.run(corpus=corpus)
     damaged.write_bytes(content)
     bench.run(corpus=corpus)

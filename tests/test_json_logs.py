@@ -60,6 +60,10 @@ def test_an_object_for_each_stage():
     assert judged.pop("rate") > 0
     assert judged.pop("left_seconds") == 0  # it took no time
     assert judged == progress | {"stage": "judge", "done": 8, "of": 10, "unscored": 3}
+    log.starting({"measure": (10, 10)})
+    log.event(Event("committed", "measure", 0, 10, {}))
+    log.done()
+    assert objects(stream.getvalue())[-1]["run"] == run
 
 
 def test_a_phase_that_lasts_is_said_again_with_its_seconds():

@@ -100,8 +100,8 @@ def test_the_prompts_that_nano_was_taught_are_named(config, prompts):
 def test_a_corpus_without_candidates_is_warned_of(config, tmp_path):
     (tmp_path / "c.jsonl").write_text(json.dumps(CASE | {"candidates": []}))
     said = planned(config, engines=ScriptedEngines()).text
-    assert "no document has a candidate: `evaljudge run` refuses such a corpus" in said
-    with pytest.raises(UserError, match="no document has a candidate"):
+    assert "no document has a text: `evaljudge run` refuses such a corpus" in said
+    with pytest.raises(UserError, match="no document has a text"):
         evaljudge.run(config, engines=ScriptedEngines())
 
 

@@ -133,6 +133,7 @@ def test_thresholds_are_a_table(cases, scores):
     (row,) = found.rows
     assert isinstance(row.selection, Precise)
     (one,), precise = found.thresholds, row.selection
+    assert found.scores.column_names[:2] == ["low", "high"] and found.scores.num_rows > 5
     assert (one.scorer, one.axis, one.threshold) == ("mine", "fluency", precise.threshold)
     shown = found.text.partition("recall\n")[2].split()
     assert [f"{one.good:.3f}", f"{one.selected:.3f}"] == [shown[2], shown[4]]

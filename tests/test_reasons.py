@@ -100,8 +100,7 @@ def test_a_plan_foresees_what_depends_on_no_reply(config):
     """A text that is empty, documents without references, and prompts that do not fit."""
     said = planned_text(config, engines=Small())
     empty = (
-        "the system wrote nothing: correct the corpus, or leave these candidates out, in "
-        "another `out`"
+        "the system wrote nothing: correct the corpus, or leave these texts out, in another `out`"
     )
     assert [line for line in said.splitlines() if line.startswith("foreseen")] == [
         f"foreseen   direct: empty text × 1: {empty}",
@@ -204,7 +203,7 @@ def test_a_part_is_no_copy_and_copies_add_up():
     found = copies("other", " ".join(WORDS[1:]))
     found += copies(" ".join(WORDS[:-1]))
     assert list(found.of_copies) == [
-        "2 candidates share at least 95% of the words with a reference of the document (first: "
+        "2 texts share at least 95% of the words with a reference of the document (first: "
         "document d, system s1): for a near copy, scorers that compare the two say little"
     ]
     assert not list(Noticed().of_copies)

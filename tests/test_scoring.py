@@ -5,7 +5,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum, nan
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
 from evaljudge.judges import make_judges
 from evaljudge.judges.direct.judge import Direct
-from evaljudge.judges.protocol import Fitted, Judge
+from evaljudge.judges.protocol import Judge, Learnt
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
 from evaljudge.runs.job import Job
@@ -184,32 +184,21 @@ VALUES: Mapping[str, Mapping[str, float | None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Shifted:
-    """Every rating less the mean of the run."""
-
-    mean: float
-    judge: Direct
-
-    @property
-    def learnt(self) -> Mapping[str, Any]:
-        return {"mean": self.mean}
-
-    def score(self, verdict: Verdict) -> list[Score]:
-        own = self.judge.score(verdict)
-        return [replace(s, value=None if s.value is None else s.value - self.mean) for s in own]
-
-
 class Centred(Direct):
     """Fits its mean, unless it is told not to."""
 
     wanted = True
 
-    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+    def fit(self, verdicts: Iterable[Verdict], ratings: Any) -> Learnt | None:
         if not self.wanted:
             return None
-        ratings = [verdict.evidence["rating"] for verdict in verdicts if verdict.status == "ok"]
-        return Shifted(sum(ratings) / len(ratings), self)
+        told = [v.evidence["rating"] for v in verdicts if v.status == "ok"]
+        return {"mean": sum(told) / len(told)}
+
+    def score_by(self, learnt: Learnt, verdict: Verdict) -> list[Score]:
+        """Every rating less the mean of the run."""
+        own, mean = self.score(verdict), learnt["mean"]
+        return [replace(s, value=None if s.value is None else s.value - mean) for s in own]
 
 
 class Unneeding(Centred):

@@ -22,7 +22,6 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import HIGHEST, ratings
 from evaljudge.judges.synthetic.equations import answer_chances
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.metrics import embeddings
 from evaljudge.prompts import load_task
 from evaljudge.records import Score, Verdict
 from evaljudge.runs.job import make_job
@@ -156,7 +155,6 @@ def of_the_hub(_: VllmEngines, source: ModelSource) -> ModelFacts:
 def test_each_is_accepted(name, monkeypatch):
     monkeypatch.chdir(ROOT)  # as their paths are
     monkeypatch.setattr(VllmEngines, "describe", of_the_hub)
-    monkeypatch.setattr(embeddings, "local_folder", lambda source: Path("commit"))
     config = load_config(PAPERS / f"{name}.yaml")
     configs = [run.config for run in study_runs(config)] if config.study else [config]
     assert len(configs) == RUNS_OF_STUDIES.get(name, 1)

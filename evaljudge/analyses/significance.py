@@ -22,9 +22,8 @@ LACKING = (
     "undefined, where a scorer has no correlation."
 )
 TIES = (
-    "A score that ends in `.calibrated` orders texts as the score it is made of does, but for ties "
-    "where ratings tie. Correlations of ranks reward these, so it can stand above that score and "
-    "order texts no better."
+    "Scores that end in `.calibrated` are not compared: they order texts as the scores that they "
+    "are made of do. Where ratings tie they tie, too, which correlations of ranks reward."
 )
 SAMPLED_TEST = "Tested on a seeded sample of documents."
 
@@ -32,7 +31,8 @@ SAMPLED_TEST = "Tested on a seeded sample of documents."
 def rows(run: RunFrame) -> Iterator[Standing]:
     rated = run.compared
     for human, ratings in sorted(rated.human.items()):
-        scores = rated.against(human)
+        against = rated.against(human).items()
+        scores = {scorer: column for scorer, column in against if not scorer.endswith(SUFFIX)}
         for level in LEVELS if len(scores) > 1 else ():
             best = against_best(
                 rated.documents, rated.systems, scores, ratings,
@@ -53,7 +53,7 @@ def section(findings: Findings, in_short: bool) -> Iterator[Section]:
     rows = [_of_enough(row, few.get((row.axis, row.level), "")) for row in standings]
     lacking = any(_not_compared(row) for row in rows)
     notes = [LACKING] if lacking else []
-    if any(row.best.endswith(SUFFIX) for row in rows):
+    if any(row.scorer.endswith(SUFFIX) for row in findings.agreement):
         notes.append(TIES)
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")

@@ -24,7 +24,7 @@ from evaljudge.settings import yaml_beside
 from evaljudge.text import counted, one_line, plain_words, shown
 
 BEFORE = 10  # characters that a warning quotes before what was found
-CANDIDATES, DOCUMENTS, COPIES = "candidates", "documents", "copies"
+CANDIDATES, DOCUMENTS, COPIES = "texts", "documents", "copies"
 ADDRESSES = "looks like it addresses the judge", "look like they address the judge"
 Looks = tuple[str, str]  # what a warning says of one text, and of several
 NEAR = 0.95  # the share of the longer text's words that the other one has, too
@@ -83,7 +83,7 @@ class Noticed:
     @property
     def of_copies(self) -> Iterator[str]:
         if number := self.seen[COPIES]:
-            share = counted(number, "candidate shares", "candidates share")
+            share = counted(number, "text shares", "texts share")
             yield (
                 f"{share} at least {NEAR:.0%} of the words with a reference of the document "
                 f"(first: {self.first[COPIES, ADDRESSES]}): for a near copy, scorers that compare "

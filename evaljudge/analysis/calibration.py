@@ -206,7 +206,7 @@ def write_calibrated(
     place: Place, texts: Sequence[Text], bodies: Sequence[str], rows: Sequence[CalibratedRow]
 ) -> None:
     """The values of every candidate first, and calibration.json, which describes them, last."""
-    values = (line for row in rows for line in _values(texts, row))
+    values = (line for row in rows for line in values_of(texts, row))
     _write_lines(place, "calibrated.jsonl", values)
     for row, file in zip(rows, _files(rows), strict=True):
         if row.selection is None or row.selection.threshold is None:
@@ -240,7 +240,7 @@ def calibration_json(rows: Sequence[CalibratedRow]) -> list[dict[str, Any]]:
     return made
 
 
-def _values(texts: Sequence[Text], row: CalibratedRow) -> Iterator[dict[str, Any]]:
+def values_of(texts: Sequence[Text], row: CalibratedRow) -> Iterator[dict[str, Any]]:
     scorer, axis = row.fit.key
     ends = row.fit.ends(texts, row.scores.tolist())
     for (doc_id, system), value, (low, high) in zip(

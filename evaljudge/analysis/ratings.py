@@ -30,7 +30,7 @@ from evaljudge.corpora.sheets import rating_in, read_sheet
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 from evaljudge.storage import DERIVED, Output, Place
-from evaljudge.text import shown
+from evaljudge.text import counted, shown
 
 BESIDE = {LABEL, RATER, NOTE, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
@@ -96,6 +96,12 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         for axis, each in chances.items()
     }
     warnings += slips(collected.rated(), str)
+    own = (output.listing() or {}).get("rated", ()) if collected.found else ()
+    both = {axis for _, axis in collected.found} & {*own}
+    if number := len({text for text, axis in collected.found if axis in both}):
+        texts_are = counted(number, "text is rated", "texts are rated")
+        on = ", ".join(sorted(both))
+        warnings.append(f"ratings: {texts_are} on {on}, in place of the corpus' own ratings there")
     texts, raters = collected.texts(), collected.raters
     return FurtherRatings(texts, raters, probabilities, uneven, warnings, notes)
 

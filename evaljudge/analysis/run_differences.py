@@ -249,7 +249,9 @@ def _warnings(corpus: CorpusChange) -> Iterator[str]:
             "its own"
         )
     if not corpus.texts:
-        yield "no text is in both runs, so no scores can be compared"
+        names = "; give both systems one name to compare their texts of the same documents"
+        more = names if corpus.documents else ""
+        yield f"no text is in both runs, so no scores can be compared{more}"
 
 
 def apart(*runs: ScoredRun) -> dict[str, str]:

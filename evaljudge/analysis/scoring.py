@@ -25,8 +25,9 @@ from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.corpora.files import TO_PEOPLE
 from evaljudge.identity import short
 from evaljudge.judges.checked import checked_scores, own_code
-from evaljudge.judges.collector import Collector, SeenShard
-from evaljudge.judges.protocol import Fitted, Judge, Ratings
+from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.protocol import Judge, Learnt, Ratings
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.records import Score, Verdict
 from evaljudge.storage import Output, Panel, Shard
 
@@ -40,7 +41,7 @@ Made = Callable[[Sequence[Score]], Iterable[Score]]
 @dataclass
 class Scored:
     tables: Tables
-    collected: dict[str, Collector]
+    collected: dict[str, SumCollector]
     accounts: Accounts = field(default_factory=lambda: Accounts(()))
     uncounted: int = 0  # shards of which it is not known what preparing them cost
 
@@ -59,12 +60,12 @@ class Scoring:
 
     output: Output
     judges: Sequence[Judge]
-    collecting: Mapping[str, Callable[[], Collector]]  # makes a fresh collector for each judge
+    collecting: Mapping[str, Callable[[], SumCollector]]  # makes a fresh collector for each judge
     metrics: Mapping[str, str]  # their signatures
     mixes: Mapping[str, Mix]
     scorers: Mapping[str, Sequence[str]]  # every scorer of the run, and its axes
     signatures: Mapping[str, str]  # the signatures of the judges' scorers
-    fitted: Mapping[str, Fitted]
+    learnt: Mapping[str, Learnt]
     ratings: ByText = field(default_factory=dict)  # further ratings, besides those of the corpus
     panels: Mapping[str, Panel] = field(default_factory=dict)
     """The panel of each judge that has several models."""
@@ -107,10 +108,12 @@ class Scoring:
             panel = output.of(self.panels.get(judge.name, Panel()))
             verdicts = list(panel.verdicts(judge.name, shard, with_tokens=False))
             with own_code(judge, "score"):
-                if fitted := self.fitted.get(judge.name):
-                    mine = [score for verdict in verdicts for score in fitted.score(verdict)]
-                else:
-                    mine = judge.scores(verdicts)
+                learnt = self.learnt.get(judge.name)
+                mine = (
+                    judge.scores(verdicts)
+                    if learnt is None
+                    else [score for v in verdicts for score in judge.score_by(learnt, v)]
+                )
                 mine = checked_scores(judge, cases, mine)
             checks = panel.checks(judge.name, shard) if judge.has_checks else ()
             briefs = partial(panel.own_briefs, judge.kind, shard)
@@ -153,25 +156,25 @@ def added_up(parts: Iterable[tuple[int, Summed]], nothing: Summed) -> Summed:
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     """The scoring with what judges fit on the whole run; no file is read for other judges."""
-    tried = dict[str, Fitted | None]()
+    tried = dict[str, Learnt | None]()
     for judge in scoring.judges:
         with own_code(judge, "fit"):
             ratings = partial(_ratings, scoring, output, shards)
-            tried[judge.name] = judge.fit_to(ratings, _verdicts(output, judge.name, shards))
-    fitted = {name: each for name, each in tried.items() if each is not None}
-    if not fitted:
+            tried[judge.name] = judge.fit(_verdicts(output, judge.name, shards), ratings)
+    learnt = {name: each for name, each in tried.items() if each is not None}
+    if not learnt:
         output.place.remove(FILE)  # an earlier report may have had one
         return scoring
-    output.place.write_json(FILE, {name: each.learnt for name, each in fitted.items()})
+    output.place.write_json(FILE, learnt)
     ends = {
         scorer: (TO_PEOPLE if scorer in judge.fitted_to_people else " | fitted ")
-        + short(fitted[judge.name].learnt)[:HASH]
+        + short(learnt[judge.name])[:HASH]
         for judge in scoring.judges
-        if judge.name in fitted
+        if judge.name in learnt
         for scorer in judge.scorers
     }
     signatures = {name: line + ends.get(name, "") for name, line in scoring.signatures.items()}
-    return replace(scoring, fitted=fitted, signatures=signatures)
+    return replace(scoring, learnt=learnt, signatures=signatures)
 
 
 def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[Verdict]:

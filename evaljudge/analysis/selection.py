@@ -43,7 +43,7 @@ from evaljudge.storage import Output, Shard
 
 
 class Target(NamedTuple):
-    """A precision on a scale, and from which rating on a candidate is good."""
+    """A precision on a scale, and from which rating on a text is good."""
 
     scale: Key
     precision: float

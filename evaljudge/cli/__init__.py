@@ -4,6 +4,7 @@ in the group `evaljudge.cli`. The exit codes are in the help of `app`.
 """
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -145,7 +146,9 @@ def main(arguments: list[str] | None = None) -> None:
             if extra := re.search(r"unexpected extra .*\((\S+)\)$", message):
                 options = [option.opts[0] for option in ctx.command.params]
                 for near in [o for o in ("--corpus", "--doc", "--to") if o in options][:1]:
-                    message += f". Did you mean `{path} {near} {extra[1]}`?"
+                    is_run = near == "--doc" and os.path.isdir(extra[1])
+                    first = f"{extra[1]} --doc …" if is_run else f"{near} {extra[1]}"
+                    message += f". Did you mean `{path} {first}`?"
             raise UserError(f"{message.rstrip('.')} (see `{path} --help`)") from None
         except typer.Abort:
             code = "evaljudge: aborted"

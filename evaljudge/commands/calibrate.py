@@ -8,7 +8,7 @@ A scorer's axis meets the human axis of the same name; a scorer without axes is 
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from evaljudge.analysis.calibration import (
     CalibratedRow,
     calibration_json,
     fit_of,
+    values_of,
     write_calibrated,
 )
 from evaljudge.analysis.selection import shortfall
@@ -46,6 +47,9 @@ from evaljudge.sections.figures import (
 from evaljudge.settings import AnyPath, as_path, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,14 @@ class CalibratedScores(Shown):
     @property
     def thresholds(self) -> Rows[Threshold]:
         return Rows(_threshold(row, row.selection) for row in self.rows if row.selection)
+
+    @property
+    def scores(self) -> "pa.Table":
+        """Each text's calibrated score, with its interval: what `write` has in calibrated.jsonl."""
+        import pyarrow as pa
+
+        each = (value for row in self.rows for value in values_of(self.texts, row))
+        return pa.Table.from_pylist([{"low": None, "high": None} | value for value in each])
 
     @property
     def json(self) -> str:
@@ -162,7 +174,7 @@ def _check(wanted: CalibrateOptions) -> None:
     if (wanted.good is None) != (wanted.precision is None):
         option, needed = ("precision", "good") if wanted.good is None else ("good", "precision")
         raise UserError(
-            f"--{option} needs --{needed}: from which rating on a candidate is good, and what "
+            f"--{option} needs --{needed}: from which rating on a text is good, and what "
             "share of the selected shall be"
         )
     if (wanted.precision, wanted.confidence) != (None, None):

@@ -89,7 +89,7 @@ def _table(wanted: ExportOptions, run: str, to: str) -> str:
 def _spreadsheet(wanted: ExportOptions, run: str, to: str) -> str:
     table = as_path(wanted.beside, "beside") if wanted.beside else ""
     if not to.lower().endswith(ending := PurePath(table).suffix.lower() or ".csv"):
-        raise UserError(f"{to}: should end in {ending}")
+        raise UserError(f"{to}: should end in {ending}{f', as {table} does' if table else ''}")
     outcome, empty = open_run(run), f"{run}: holds no csv"
     if not table:
         return _written(empty, to, outcome.iter_texts(), _as_spreadsheet)

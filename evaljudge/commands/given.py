@@ -82,11 +82,11 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     if not any(text.ratings for case in cases for text in case.candidates):
         # columns that nothing reads may have been meant as ratings
         unread = "".join(f"; {note}" for note in corpus.unread)
-        raise UserError(f"{name}: no candidate has human ratings to {purpose}{unread}")
+        raise UserError(f"{name}: no text has human ratings to {purpose}{unread}")
     known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
     unmet = sum(at not in known for values in scored.values() for at in values)
     if scored and unmet == sum(map(len, scored.values())):
-        raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a candidate of {name}")
+        raise UserError(f"{', '.join(map(str, scores))}: no score belongs to a text of {name}")
     belong = counted(unmet, "score belongs", "scores belong")
     taken = ", ".join(
         f"{n} = {to or 'not read'}" for n, to in source.columns.items() if n not in named
@@ -100,7 +100,7 @@ def read_rated(wanted: RatedOptions, purpose: str) -> RatedCases:
     mine, theirs_too = ([getattr(one, "name", one) for one in of] for of in (scores, source.inputs))
     is_read = mine == theirs_too  # as scores, what is not read as ratings
     notes += [f"corpus: {n}" for n in corpus.unread if not (is_read and n.startswith("not read"))]
-    warnings = [f"{belong} to no candidate of the corpus: left out"] if unmet else []
+    warnings = [f"{belong} to no text of the corpus: left out"] if unmet else []
     raters = names_of(Output(run), further) if run else corpus.raters
     return RatedCases(name, cases, corpus, scored, reasons, fitted, warnings, notes, raters)
 

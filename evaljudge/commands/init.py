@@ -86,19 +86,20 @@ class _Seen:
             self.bad, self.bad_rows, self.notes = corpus.skipped, corpus.skipped_rows, corpus.unread
             self.documents, self.texts = corpus.cases, corpus.candidates
             self.rated = corpus.rated_on()
-        if 10 * self.bad_rows > self.texts:  # else a row may be there twice
+        every = self.bad_rows + self.texts
+        if 10 * self.bad_rows > every:  # else a row may be there twice
             if repeated := next(filter(several, self.bad), None):
                 raise UserError(f"{repeated}. {several(repeated)}")
-            every = expand(path) if isinstance(path, str) else ()
-            files = [f for f in every if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
+            found = expand(path) if isinstance(path, str) else ()
+            files = [f for f in found if re.search(r"\.[ct]sv(\.gz)?$", f.lower())]
             headers = {f: {*(theirs := unread_columns(f)).names, *theirs.known} for f in files}
             for file, names in headers.items():
                 if differing := sorted(names ^ headers[files[0]]):
                     only = f"only one of it and {files[0]} has {named(differing)}"
                     raise UserError(f"{file}: {only}: give them one header; {self.bad[0]}")
-        if self.bad_rows > self.texts:
-            most = "most" if self.texts else "all"
-            raise UserError(f"{path}: {most} rows are bad ({self.bad_rows:,}): {self.bad[0]}")
+        if 5 * self.bad_rows > every:  # a slip is in few rows
+            bad = f"{self.bad_rows:,} of {counted(every, 'row is', 'rows are')} bad"
+            raise UserError(f"{path}: {bad}: {self.bad[0]}")
         if not self.texts:
             raise UserError(f"{path}: no text to judge is in it")
         by_people = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in self.rated.items())
@@ -145,7 +146,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     axes = {f"{DOTTED}{axis.name}" for axis in task.axes} - {*given.values()}
     known = {n: to for n, to in likely.items() if to in ("", *KNOWN_FIELDS) or to in axes}
     seen_in = {*given, *(name.partition(".")[0] for name in given)}
-    others = theirs.advised({n: to for n, to in theirs.rated.items() if n not in seen_in})
+    others = theirs.unread_ratings(seen_in)
     rateable = ", ".join(axis.name for axis in task.axes)
     columns = _columns(corpus, theirs, known, given, others, rateable, ask)
     if "doc_id" not in given.values():
@@ -162,7 +163,8 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
         Path(f"{corpus}").write_bytes(corpus.content)
     wanted.to.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     read = ", ".join(_as_read(columns, theirs))
-    warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable)]
+    again = _again(wanted, path, name, model, judges, given)
+    warnings = [*_warnings(seen, task, judges), *_unread_ratings(others, columns, rateable, again)]
     if "/" not in model and model not in (NANO, NO_MODEL) and not Path(model).exists():
         hint = f"a model behind a URL is `{{endpoint: URL, name: {model}}}`"
         warnings.append(f"model {model}: no such folder ({hint})")
@@ -284,14 +286,35 @@ def _warnings(seen: _Seen, task: Task, judges: list[str]) -> Iterator[str]:
             yield f"the task has no axis {axis!r} that people rated: did you mean {near[0]!r}?"
 
 
+def _again(
+    wanted: InitOptions,
+    path: str,
+    task: str,
+    model: str,
+    judges: Sequence[str],
+    given: Mapping[str, str],
+) -> str:
+    """The command that writes the same configuration, as far as it was told what to write."""
+    told = {"corpus": path, "task": task, "model": model}
+    usual = InitOptions()
+    told |= {
+        n: f"{getattr(wanted, n)}" for n in ("to", "out") if getattr(wanted, n) != getattr(usual, n)
+    }
+    words = [word for option, answer in told.items() for word in (f"--{option}", answer)]
+    words += [word for judge in judges for word in ("--judge", judge)]
+    words += [word for n, to in given.items() for word in ("--column", f"{n}={to}")]
+    return shlex.join(["evaljudge", "init", *words, "--force"])
+
+
 def _unread_ratings(
-    others: Mapping[str, str], columns: Mapping[str, str], rateable: str
+    others: Mapping[str, str], columns: Mapping[str, str], rateable: str, again: str = ""
 ) -> Iterator[str]:
     if rest := {name: to for name, to in others.items() if name not in columns}:
-        where = f", where AXIS is one of {rateable}, or your own" if AXIS in rest.values() else ""
+        give = f"`{f'{again} '.lstrip()}{OPTIONS.columns(rest)[1:]}"
+        other = "an axis in place of AXIS" if AXIS in rest.values() else "other axes if you like"
         yield (
-            f"not read, but these look like ratings: {named(rest)}; if people gave them, "
-            f"give {OPTIONS.columns(rest)}{where}"
+            f"not read, but these look like ratings: {named(rest)}; if people gave them, give "
+            f"{give}, with {other} (the task has {rateable})"
         )
 
 

@@ -94,7 +94,8 @@ def _named(key: str) -> list[Row]:
         return rows
     ends = {row["name"].rpartition(".")[2] for row in known}
     names = {*WHAT, *plugins(), *known_metrics(), *(row["name"] for row in others)}
-    raise UserError(unknown("list", key, ends if get_close_matches(key, ends) else names))
+    is_end = get_close_matches(key, ends) and not get_close_matches(key, names, cutoff=0.8)
+    raise UserError(unknown("list", key, ends if is_end else names))
 
 
 def _judge(kind: str) -> Row:

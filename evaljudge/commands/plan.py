@@ -59,7 +59,7 @@ CLUSTERED = (
 Labelled = Sequence[tuple[str, Plan]]
 ESTIMATED = (
     "Asks are exact as long as every brief can be written. Prompt tokens that hold a brief not\n"
-    "yet written are estimates: it is taken to be as long as the candidates."
+    "yet written are estimates: it is taken to be as long as the texts."
 )
 
 
@@ -150,6 +150,9 @@ def _lines(
     guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}
     if len(guessed) < len(job.judges):
         yield EXACT if all(plan.is_exact for plan in plans) else ESTIMATED
+        if kept := sum(plan.in_hand for plan in plans):
+            replies = counted(kept, "reply is", "replies are")
+            yield f"{replies} kept of documents that are not done: so many fewer will be asked for."
     clustered = [judge.name for judge in job.judges if judge.encoders]
     if others := [name for name in clustered if name not in guessed]:
         yield CLUSTERED.format(", ".join(others))

@@ -27,7 +27,7 @@ from evaljudge.text import LONG, one_line
 
 Level = Literal["warning", "error"]
 NO_CANDIDATE = (
-    "no document has a candidate: `evaljudge run` refuses such a corpus, and with `--until "
+    "no document has a text: `evaljudge run` refuses such a corpus, and with `--until "
     "prepare` it does the part of this plan that is called prepare"
 )
 NOT_HERE = "{}: not on this machine: {}; a run fetches them first"

@@ -30,6 +30,7 @@ from evaljudge.corpora.rows import (
     in_candidates,
     is_absent,
     is_number,
+    json_or_text,
     plain,
     with_ratings,
 )
@@ -62,9 +63,9 @@ _WORDS = {
         "context": "context contexts",
         "system": "system sys model bot chatbot agent engine llm generator policy modell système "
         "modèle",
-        "text": "summary output outputs response responses resp resps answer candidate prediction "
-        "pred hypothesis hyp generated generation completion continuation reply story decoded "
-        "zusammenfassung antwort résumé réponse",
+        "text": "summary summaries output outputs response responses resp resps answer candidate "
+        "prediction pred hypothesis hyp generated generation completion continuation reply story "
+        "decoded zusammenfassung antwort résumé réponse",
         RATER: "rater annotator worker coder reviewer",
     }.items()
     for word in words.split()
@@ -73,12 +74,13 @@ _WORDS = {
 _NUMBERING = r"(^|.*[\W_])(id|idx|no|nr|number|year|seed|fold)\W*|(row_?)?index|session|unnamed.*|"
 _NO_RATING = re.compile(
     r"(^|.*[\W_])(n|index|len|length|count|words|tokens|rank|errors|mistakes|rater|annotator|worker"
-    r"|coder|reviewer)\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
+    r"|coder|reviewer|conv|turns?|temperature|seconds)\W*|.*(rouge|bleu|chrf|meteor|bertscore|perplexity|logprob|latency).*"
     r"|(importance|estime|gruen|mover|bartscore|synthetic|geval|direct|checklist|entities|roles"
     r"|likelihood|extract|grounded|reward|pairs|cascade)([._].*)?",
     re.IGNORECASE,
 )
 """Counts, ids of raters, and scores, such as those that `evaljudge export` puts beside texts."""
+_TURNED = re.compile(r"\b1 ?= ?(best|highest|excellent|very good)", re.IGNORECASE)
 _RATER = r"(r|a|ann|rater|annotator|judge|expert|worker|coder|reviewer)[ _.-]?\d+"
 _OF_RATER = re.compile(
     rf"^{_RATER}([ _.:/-]+|$)|(?<=.)([ _.:/-]+({_RATER}|\d+)|[ _]*[([]({_RATER}|\d+)[])])$",
@@ -107,7 +109,7 @@ _GRADES = {
     *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "yes", "no"),
     *("high", "medium", "low", "true", "false", "pass", "fail", "ok", "okay"),
 }
-_OVERALL = ("rating", "ratings", "score", "scores", "human", "")
+OVERALL = ("rating", "ratings", "score", "scores", "human", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,11 @@ class Advice:
 CONFIGURATION = Advice(False, "set `bad_rows: skip`")
 OPTIONS = Advice(True, "give `--skip-bad-rows`")
 IN_INIT = replace(OPTIONS, shapes=A_ROW_EACH)
-IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=A_ROW_EACH)
+MELT = (
+    "each text needs a row: where systems have columns of texts, `frame.melt([...], "
+    "var_name='system', value_name='text')` makes rows, with the other columns in the list"
+)
+IN_MEMORY = Advice(False, "set `bad_rows` to 'skip'", in_memory=True, shapes=MELT)
 
 
 def named_columns(pairs: Iterable[str] | None) -> dict[str, str]:
@@ -327,7 +333,8 @@ class Unread:
         ratings = {  # a mean beside the ratings that it is of is none
             name: to
             for name, to in self.rated.items()
-            if to not in self._axes or not re.search(_MEANS, name, re.IGNORECASE)
+            if not _NO_PERSON.search(name)
+            and (to not in self._axes or not re.search(_MEANS, name, re.IGNORECASE))
         }
         axes = {name for name in self.no_numbers if name and axis_called(name) in known_axes()}
         in_words = [n for n, cell in self.no_numbers.items() if cell.casefold() in _GRADES]
@@ -335,7 +342,12 @@ class Unread:
         rest = [name for name in self._ratings if name not in said]
         return [
             *(
-                f"`{name}` is an axis, but its cells such as {shown(cell)} are no numbers"
+                f"`{name}` is an axis, but "
+                + (
+                    "1 is best there: turn it round, as the largest rating is taken for the best"
+                    if _TURNED.search(name)
+                    else f"its cells such as {shown(cell)} are no numbers"
+                )
                 for name, cell in self.no_numbers.items()
                 if name in axes - {*ratings}
             ),
@@ -400,8 +412,7 @@ class Unread:
     def lacks_texts(self, given: Mapping[str, str]) -> bool:
         """Whether no column is known or likely for what is judged, or the likely one has none."""
         columns = {to: name for name, to in self.changed(self.likely(), given).items()}
-        needed = {"source", "text"} & ({"source", "text"} - self.known | {*columns})
-        return any(not self._longest[columns.get(field, "")] for field in needed)
+        return any(not self._longest[columns.get(field, field)] for field in ("source", "text"))
 
     def changed(self, columns: Mapping[str, str], changes: Mapping[str, str]) -> dict[str, str]:
         """A field other than ratings has one column; without a field, a column is not read; nor is
@@ -455,10 +466,19 @@ class Unread:
         said = f"not read, but {about}: {named(names)}. If so, give {advised}{where}"
         return [said] if names else []
 
+    def unread_ratings(self, seen: Collection[str]) -> dict[str, str]:
+        """The fields of columns that look like people's ratings and are not among these."""
+        rated = {n: to for n, to in self.rated.items() if not _NO_PERSON.search(n)}
+        return self.advised(
+            {n: to for n, to in (rated | self.likely()).items() if n in rated.keys() - seen}
+        )
+
     def advised(self, likely: Mapping[str, str]) -> dict[str, str]:
         """The field of each name, with AXIS where only the user can name the axis."""
-        known = {f"{DOTTED}{axis}" for axis in known_axes()} | {*KNOWN_FIELDS} | self._axes
-        return {n: to if to in known else AXIS for n, to in likely.items()}
+        return {
+            n: to if re.fullmatch(r"(ratings\.)?[^\W\d][\w-]*", to) else AXIS
+            for n, to in likely.items()
+        }
 
     def _fields(self) -> dict[str, str]:
         """The field other than ratings that each name probably stands for."""
@@ -538,7 +558,9 @@ def _rating_field(name: str, value: Any) -> str:
         is_one = not are_scores and numbers and all(map(_may_be_rating, numbers))
         return "ratings" if is_one and name != "ratings" else ""
     axis = axis_called(name)
-    is_id = _NO_RATING.fullmatch(name) or axis.isdecimal() or is_numbering(name)
+    is_id = (
+        _NO_RATING.fullmatch(name) or _TURNED.search(name) or axis.isdecimal() or is_numbering(name)
+    )
     return f"{DOTTED}{axis}" if _may_be_rating(value) and not is_id else ""
 
 
@@ -548,8 +570,10 @@ def is_numbering(name: str) -> bool:
 
 
 def axis_called(name: str) -> str:
-    """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall."""
-    axis = "overall" if name.casefold() in _OVERALL else _AROUND.sub("", name)
+    """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall, and of keys in
+    keys the last: `scores.tone.rating` -> tone."""
+    axis = _AROUND.sub("", name).rpartition(".")[2]
+    axis = "overall" if {name.casefold(), axis.casefold()} & {*OVERALL} else axis
     axis = axis.casefold() if axis.casefold() in known_axes() else axis
     return axis_called(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis
 
@@ -597,6 +621,8 @@ def _may_be_rating(value: Any) -> bool:
         return 0 < len(numbers) <= MOST_RATERS and all(map(_may_be_rating, numbers))
     if isinstance(value, str):
         value, _ = plain(value)
+        if value.startswith("[") and isinstance(each := json_or_text(value), list):
+            return _may_be_rating(each)
         if is_absent(value):  # `0 - n/a`
             return True
     try:

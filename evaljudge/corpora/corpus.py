@@ -63,7 +63,7 @@ def slips(rated: Iterable[tuple[str, float, Any]], said: Callable[[Any], str]) -
             (cells, place), span = by_value[value], f"{others[0]:g} to {others[-1]:g}"
             often = f" (in {cells:,} cells)" if cells > 1 else ""
             beyond = f"lies beyond all other ratings ({span}): a slip, or a code for no rating?"
-            yield f"{said(place)}: {axis} {value:g}{often} {beyond}"
+            yield f"{said(place)}: {axis} {value:g}{often} {beyond} Correct or empty the cell"
         whole = next((v for v in by_value if 100 < v < 1000 and v.is_integer()), None)
         parts = (v for v in by_value if v == round(v, 3) != round(v, 2))
         odd = [v for v in parts if abs(24 * v - round(24 * v)) > 0.01]  # no mean of 2 to 8 raters
@@ -240,8 +240,7 @@ def gather(rows: Rows, index: Index, bad_rows: BadRows, columns: ColumnNames, ow
         likely = unread.likely().values()
         unknown = {f"THEIR_{field.upper()}": field for field in lacking if field not in likely}
         names = ", ".join(map(shown, islice(columns.seen, FIELDS_NAMED)))
-        is_odd = "THEIR_TEXT" in unknown and not columns.advice.in_memory
-        shapes = unread.shape() if is_odd else []
+        shapes = unread.shape() if "THEIR_TEXT" in unknown else []
         hints = "; ".join([f"seen: {names}", *unread.hints(unknown, with_ratings=True), *shapes])
         raise UserError(f"no row of the corpus has {needed}; {hints}")
     if bad and bad_rows == "fail":

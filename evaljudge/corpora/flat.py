@@ -14,9 +14,7 @@ Also of a table in whose cells such messages are written.
 
 import json
 import re
-from ast import literal_eval
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from typing import Any
 from evaljudge.corpora.columns import field_called
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.memory import CorpusFile, file_of
+from evaljudge.corpora.readers import list_in
 from evaljudge.corpora.rows import Row, accepted, clean, is_number
 
 ANSWER = "response"
@@ -50,6 +49,9 @@ def flat(path: str) -> CorpusFile | None:
         whole = [dict(row.fields) for row in map(accepted, read_generic((path,)))]
     if isinstance(whole, dict) and path.endswith(".jsonl"):  # of one row
         whole = [whole]
+    if isinstance(whole, dict) and {*whole} == {"columns", "index", "data"}:  # pandas' `split`
+        whole = [dict(zip(whole["columns"], row, strict=True)) for row in whole["data"]]
+        return file_of(whole, path)
     lists = [v for v in whole.values() if v and _are(v)] if isinstance(whole, dict) else []
     if len(lists) == 1:  # {"data": [{…}, …]}
         (whole,) = lists
@@ -72,6 +74,7 @@ def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         for axis, each in chain.from_iterable(rated.items() for rated in people.values()):
             ratings.setdefault(axis, {}).update(each)
         fields = {n: v for n, v in fields.items() if n not in people} | {"ratings": ratings}
+    fields = _side_by_side(fields)
     talks = [name for name, value in fields.items() if _are(value, "role", "content")]
     talks = [n for n in talks if all(_said(turn["content"]) is not None for turn in fields[n])]
     lists = [
@@ -81,7 +84,8 @@ def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     replied = [n for n in talks if len(fields[n]) > 1 and fields[n][-1]["role"] == "assistant"]
     asked = [fields[name][:-1] for name in replied]
     if len(asked) > 1 and all(one == asked[0] for one in asked):  # `chosen` and `rejected`
-        fields |= {name: _said(fields[name][-1]["content"]) for name in replied}
+        fields |= {_reply(name): _said(fields[name][-1]["content"]) for name in replied}
+        fields = {n: v for n, v in fields.items() if n not in replied or n == _reply(n)}
         fields["conversation"], talks = asked[0], [*({*talks} - {*replied}), "conversation"]
     for name in talks:
         fields |= _turns(name, fields[name], replied == [name] and not has_answer)
@@ -89,6 +93,11 @@ def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         inner = dict(_leaves(text))
         outer = {f"document.{name}" if name in inner else name: v for name, v in fields.items()}
         yield {**outer, **inner}
+
+
+def _reply(name: str) -> str:
+    """`conversation_a` -> `response_a`"""
+    return re.sub("conversation|messages", ANSWER, name)
 
 
 def _has_text(each: list[Mapping[str, Any]]) -> bool:
@@ -107,11 +116,8 @@ def _leaves(fields: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
 
 def _talk_in(value: Any) -> Any:
     """The turns in a table's cell, which is in JSON or as Python prints them; else what it is."""
-    if isinstance(value, str) and value.lstrip().startswith("[") and "role" in value:
-        for read in (json.loads, literal_eval):
-            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                return turns if _are(turns := read(value), "role", "content") else value
-    return value
+    turns = list_in(value) if isinstance(value, str) and "role" in value else None
+    return turns if _are(turns, "role", "content") else value
 
 
 def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:
@@ -132,6 +138,17 @@ def _by_people(name: str, value: Any) -> dict[str, dict[str, Any]]:
             for rating in filter(is_number, found):
                 ratings.setdefault(axis, {})[f"{_dict(who).get('id', who)}"] = rating
     return ratings
+
+
+def _side_by_side(fields: dict[str, Any]) -> dict[str, Any]:
+    """A list of texts and lists of their ratings as one list of objects."""
+    lists = {name: value for name, value in fields.items() if isinstance(value, list)}
+    texts = [n for n, of in lists.items() if field_called(n) == "text" and len(of) > 1]
+    if len(texts) != 1 or not all(isinstance(text, str) for text in lists[texts[0]]):
+        return fields
+    beside = {n: of for n, of in lists.items() if len(of) == len(lists[texts[0]])}
+    each = [dict(zip(beside, cells, strict=True)) for cells in zip(*beside.values(), strict=True)]
+    return {n: v for n, v in fields.items() if n not in beside} | {texts[0]: each}
 
 
 def _dict(value: Any) -> dict[str, Any]:

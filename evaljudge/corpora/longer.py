@@ -17,6 +17,7 @@ from evaljudge.corpora import flat, unread_columns
 from evaljudge.corpora.columns import (
     IN_INIT,
     OF_DOCUMENT,
+    OVERALL,
     ColumnNames,
     Unread,
     axis_called,
@@ -33,7 +34,7 @@ _WORD_LAST = re.compile(rf"(?P<system>.+?){_APART}(?P<word>[^\W\d_]+)")
 _WORD_FIRST = re.compile(rf"(?P<word>[^\W_]+){_APART}(?P<system>.+)")
 _MODEL = re.compile(
     r"(?<![a-z])((chat)?gpt|llama|claude|gemini|gemma|mi[sx]tral|qwen|deepseek|phi|vicuna|bart|t5"
-    r"|pegasus|bert|baseline|ours|human|lead|system|model|[a-z]+-?\d)",
+    r"|pegasus|bert|baseline|ours|human|lead|system|model|chosen|rejected|[a-z]+-?\d)",
     re.IGNORECASE,
 )
 """In the name of a column that is named by the system alone whose texts it has."""
@@ -59,7 +60,8 @@ def longer(
     columns = theirs.changed(theirs.likely(), given)
     ours = {n: to for n, to in columns.items() if to in KNOWN_FIELDS and to not in _NESTED}
     there, made, shape = {*theirs.known, *given.values()}, None, "a column for each system"
-    if "text" not in there and "system" not in {*there, *ours.values()}:
+    has_one = [field_called(name) for name in theirs.names].count("system") == 1
+    if "text" not in there and "system" not in there and not has_one:
         known = {n: to for n, to in ours.items() if to in (*OF_DOCUMENT, RATER)}
         made = _by_document(table, theirs, known, given)
     if not made and "text" in {*there, *ours.values()}:
@@ -131,14 +133,16 @@ def _cells(theirs: Unread, names: list[str]) -> Mapping[str, tuple[str, str]]:
     cells = {name: (system, "text") for name, system in texts.items()}
     for name in (name for name in names if name not in texts):
         first, last = rf"({key}){_APART}(.+)", rf"(.+){_APART}({key})"
-        if found := re.fullmatch(rf"{first}|{last}|[^\W_]+{_APART}{first}", name):
-            inner = found[2] or found[3] or found[6]
+        if found := re.fullmatch(rf"{first}|{last}|([^\W_]+){_APART}{first}", name):
+            of = "" if (found[5] or "").casefold() in {*called, *OVERALL} else f"{found[5]}_"
+            inner = found[2] or found[3] or f"{of}{found[7]}"
             is_rater = field_called(inner) == RATER and name not in theirs.rated  # not `A_rater1`
             is_number = inner == "ratings" != theirs.rated.get(name, inner)
             inner = "rating" if is_number else RATER if is_rater else inner
-            cells[name] = keys[found[1] or found[4] or found[5]], inner
-    is_of_model = any(field_called(name) == "system" for _, name in cells.values())
-    return {} if is_of_model or len({*cells.values()}) < len(cells) else cells
+            inner = "system" if field_called(inner) == "system" else inner  # whose it is, in a cell
+            cells[name] = keys[found[1] or found[4] or found[6]], inner
+    named = [inner for _, inner in cells.values()].count("system")
+    return {} if len({*cells.values()}) < len(cells) or named not in (0, len(texts)) else cells
 
 
 def _by_text(path: Input, theirs: Unread, ours: Names, given: Names) -> Made:

@@ -13,8 +13,10 @@ mean something here or hold numbers; there `ratings` may be a struct or a map.
 import csv
 import io
 import re
+from ast import literal_eval
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import IO, Any
 
@@ -224,7 +226,18 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
             return value
     if not cell and name in ABSENT_WHEN_EMPTY:
         return None
-    return _json_in(cell, "[") if name == "references" else number
+    texts = list_in(cell) if name in ("source", "references", "context") else None
+    if texts is not None and all(isinstance(text, str) for text in texts):
+        return "\n\n".join(texts) if name == "source" else texts
+    return number
+
+
+def list_in(cell: str) -> list[Any] | None:
+    """The list in a cell, as JSON or as Python prints it, if there is one."""
+    for read in (read_json_text, literal_eval) if cell.lstrip().startswith("[") else ():
+        with suppress(RefusedError, ValueError, SyntaxError, RecursionError, MemoryError):
+            return found if isinstance(found := read(cell), list) else None
+    return None
 
 
 def _json_in(cell: str, *opening: str) -> Any:

@@ -12,7 +12,6 @@ could also spell `Better` letter by letter, and that (tiny) probability is not i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from math import exp
 from typing import NamedTuple
 
@@ -26,24 +25,10 @@ MOST_IDS = 128  # the most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One request: after the prompt and `path`, the log-probabilities of `ids` are read.
-
-    Where a node of the trie has one way on, the same request reads the next node, too: those of
-    path[since:] are read as tokens of the request's prompt, each after all before it.
-    """
+    """One request: after the prompt and `path`, the log-probabilities of `ids` are read."""
 
     path: Ids
     ids: Ids
-    since: int
-
-    @property
-    def head(self) -> Ids:
-        """The path of the first node of the trie that it reads."""
-        return self.path[: self.since]
-
-    def without_chain(self) -> "Node":
-        ids = self.path[self.since : self.since + 1] or self.ids
-        return Node(self.head, ids, self.since)
 
 
 Found = Mapping[Ids, Mapping[int, float]]
@@ -72,34 +57,10 @@ class CompiledOptions:
     names: tuple[str, ...]
     root: Node
     steps: Mapping[Ids, Sequence[Step]]  # the ways on from each node of the trie
-    own: Sequence[Ids]  # the path of each option as the prompt writes it
-
-    @cached_property
-    def chains(self) -> dict[Ids, int]:
-        """The requests that read several nodes, by their paths, with the first path's length."""
-        nodes = (s.further for steps in self.steps.values() for s in steps if s.further)
-        longest = sorted(nodes, key=lambda node: node.since, reverse=True)
-        return {node.path: node.since for node in longest if node.since < len(node.path)}
 
     @cached_property
     def deepest(self) -> int:
         return max(map(len, self.steps))
-
-    @cached_property
-    def nodes_of_one_answer(self) -> list[Node]:
-        """The further requests where a model gives one answer as the prompt writes it, that which
-        needs the most of them: for plans."""
-        steps = chain.from_iterable(self.steps.values())
-        further = {step.further.head: step.further for step in steps if step.further}
-
-        def along(path: Ids) -> list[Node]:
-            nodes, depth = list[Node](), 1
-            while depth <= len(path) and path[:depth] in further:
-                nodes.append(further[path[:depth]])
-                depth = len(nodes[-1].path) + 1
-            return nodes
-
-        return max(map(along, self.own), key=len, default=[])
 
     def read(self, found: Found, exactness: float) -> Reading:
         exact = {name: list[float]() for name in self.names}
@@ -111,8 +72,8 @@ class CompiledOptions:
                 value = before + add_in_logs([row[token] for token in step.tokens])
                 if step.further is None:
                     exact[step.option].append(value)
-                elif step.further.head in found:
-                    paths.append((step.further.head, value))
+                elif step.further.path in found:
+                    paths.append((step.further.path, value))
                 else:
                     ahead.append((value, step))
         further = _beyond(ahead, exact, exactness)
@@ -148,7 +109,6 @@ def _beyond(
 
 def compile_options(options: Options, tokeniser: Texts, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
-    written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
     ended = frozenset(
         path
@@ -162,8 +122,7 @@ def compile_options(options: Options, tokeniser: Texts, template: Template) -> C
             f"options {', '.join(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
-    own = [written[name] if written[name] in mine else mine[0] for name, mine in paths.items()]
-    return _compiled(paths, ended, template.ends, own)
+    return _compiled(paths, ended, template.ends)
 
 
 def _paths(name: str, options: Options, tokeniser: Texts, template: Template) -> tuple[Ids, ...]:
@@ -195,10 +154,7 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
 
 
 def _compiled(
-    paths: Mapping[str, tuple[Ids, ...]],
-    ended: frozenset[Ids],
-    ends: frozenset[int],
-    own: Sequence[Ids] = (),
+    paths: Mapping[str, tuple[Ids, ...]], ended: frozenset[Ids], ends: frozenset[int]
 ) -> CompiledOptions:
     """`ended`: the paths that count only if the reply ends there, by one of `ends`."""
     ways: dict[Ids, dict[Ids, str]] = {}
@@ -218,19 +174,13 @@ def _compiled(
             f"options {', '.join(paths)}: more than {MOST_IDS} tokens to tell apart at once"
         )
 
-    def request(head: Ids) -> Node:
-        end = head
-        while head and len(ids[end]) == 1 and end + ids[end] in ways:
-            end += ids[end]
-        return Node(end, ids[end], len(head))
-
     def steps(path: Ids, own: Mapping[Ids, str]) -> list[Step]:
         further = (path + tokens for tokens in own if path + tokens in ways)
         return [
             *(Step(tokens, name) for tokens, name in own.items() if name),
-            *(Step(h[-1:], "", request(h), tuple(through[h])) for h in further),
+            *(Step(to[-1:], "", Node(to, ids[to]), tuple(through[to])) for to in further),
         ]
 
     return CompiledOptions(
-        tuple(paths), request(()), {path: steps(path, on) for path, on in ways.items()}, own
+        tuple(paths), Node((), ids[()]), {path: steps(path, on) for path, on in ways.items()}
     )

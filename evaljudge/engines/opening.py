@@ -30,7 +30,7 @@ from evaljudge.engines.source import VLLM, Engine, Identity, ModelFacts, ModelSo
 from evaljudge.engines.template import find_template, settled
 from evaljudge.engines.thinking import thought_form
 from evaljudge.engines.trust import refuse_untrusted
-from evaljudge.errors import UserError, first_line
+from evaljudge.errors import UserError, first_line, needing
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.model.imagining import TokenCounter
 
@@ -51,6 +51,9 @@ class VllmEngines:
 
     def find_encoder(self, encoder: str) -> str:
         name = encoder.removeprefix(VLLM)
+        if name == encoder:
+            with needing(encoder, "embeddings"):
+                metadata.version("sentence-transformers")
         if "/" not in name and name == encoder and not os.path.exists(name):
             name = f"sentence-transformers/{name}"  # as that library reads short names
         source = ModelSource(name)

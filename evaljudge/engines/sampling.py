@@ -45,17 +45,27 @@ class Sampling:
             **self._plainly,
         )
 
-    def reading(self, ids: Sequence[int], prompt: Ids = (), since: int = 0) -> Any:
-        """The log-probabilities of these ids in the place of the next token; and, where a prompt is
-        given, those of its own tokens from `since` on."""
-        more = self._of_prompt(prompt, since) if since else {}
+    def reading(self, ids: Sequence[int]) -> Any:
+        """The log-probabilities of these ids in the place of the next token."""
         return self._parameters(
-            max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **more, **self._plainly
+            max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **self._plainly
         )
 
     def weighing(self, prompt: Ids, since: int, from_cache: bool) -> Any:
-        asked = self._of_prompt(prompt, since, from_cache) | self._plainly
-        return self._parameters(max_tokens=1, temperature=0.0, **asked)
+        """The log-probabilities of the prompt's own tokens from `since` on."""
+        wanted: dict[str, Any] = {"prompt_logprobs": 0}
+        if self._takes_rows:
+            # in place of logits for the whole prompt, of the wanted rows alone
+            rows = np.array(prompt[since:], dtype=np.int32)[:, None]
+            wanted = {"prompt_logprob_token_ids": rows, "prompt_logprob_start": since - 1}
+        return self._parameters(
+            max_tokens=1,
+            temperature=0.0,
+            skip_reading_prefix_cache=not from_cache,
+            extra_args={TEXT_AT: since},
+            **wanted,
+            **self._plainly,
+        )
 
     def rating(self, since: int | None) -> Any:
         """The numbers for the whole prompt; its tokens from `since` on are of another type."""
@@ -63,17 +73,6 @@ class Sampling:
 
         types = None if since is None else {"compressed_token_type_ids": since}
         return PoolingParams(task="classify", use_activation=False, extra_kwargs=types)
-
-    def _of_prompt(self, prompt: Ids, since: int, from_cache: bool = True) -> dict[str, Any]:
-        wanted: dict[str, Any] = {"prompt_logprobs": 0}
-        if self._takes_rows:
-            # in place of logits for the whole prompt, of the wanted rows alone
-            rows = np.array(prompt[since:], dtype=np.int32)[:, None]
-            wanted = {"prompt_logprob_token_ids": rows, "prompt_logprob_start": since - 1}
-        return wanted | {
-            "skip_reading_prefix_cache": not from_cache,
-            "extra_args": {TEXT_AT: since},
-        }
 
     def of_prompt(self, output: Any, prompt: Ids, since: int) -> tuple[float, ...] | None:
         """The log-probabilities of the prompt's tokens from `since` on; None where one is missing.

@@ -18,12 +18,10 @@ from sys import maxsize
 from typing import Any
 
 from evaljudge.engines.checkpoint import labels_of, local_folder
-from evaljudge.engines.labels import compile_options
 from evaljudge.engines.loading import load_tokeniser, local_path
 from evaljudge.engines.source import ModelSource
 from evaljudge.engines.template import Template, find_template, read_template, settled
 from evaljudge.engines.tokens import Beginning, Ids, Texts
-from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.model.imagining import TokenCounter
 
@@ -58,12 +56,10 @@ def make_token_counter(source: ModelSource, block: int) -> TokenCounter:
         return template.part(number, parts[number], texts)
 
     @cache
-    def spelt(options: Options) -> list[int]:
-        try:
-            nodes = compile_options(options, texts, template).nodes_of_one_answer
-        except UserError:  # refused by the engine, unless it knows more that ends a reply
-            return []
-        return [len(node.path) for node in nodes]
+    def spelt(options: Options) -> range:
+        """The lengths of the parts of the longest answer, after each of which is asked again."""
+        paths = [template.spelt_after(name, texts) or () for name in options.names]
+        return range(1, max(map(len, paths)))
 
     def token_counter(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
         parts = prompt.parts

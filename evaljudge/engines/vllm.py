@@ -23,7 +23,7 @@ from evaljudge.engines.internals import (
     stops_of,
     takes_rows,
 )
-from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
+from evaljudge.engines.labels import CompiledOptions, Reading, compile_options
 from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Prepared
@@ -132,7 +132,12 @@ class VllmModel(Prepared[CompiledOptions]):
         first = self._sampling.reading(labels.root.ids)
 
         def read(asked: Rendered, outputs: list[Any]) -> Reading:
-            return labels.read(self._rows_read(asked, outputs, labels), self.exactness)
+            found = dict[Ids, Mapping[int, float]]()
+            for output in outputs:  # each node of the options' trie, by the ids behind the prompt
+                row = output.outputs[0].logprobs[0].items()
+                path = tuple(output.prompt_token_ids)[len(asked.ids) :]
+                found[path] = {token: float(entry.logprob) for token, entry in row}
+            return labels.read(found, self.exactness)
 
         def request(asked: Rendered) -> Any:
             return self._writing(thinker.writing, asked, thinker.ends) if thinker else first
@@ -150,10 +155,8 @@ class VllmModel(Prepared[CompiledOptions]):
                 return []
             requests = dict[Ids, Any]()  # of two equal thoughts one is read
             for each, there in begun(asked, outputs):
-                asked_before = {tuple(output.prompt_token_ids) for output in there}
-                nodes = read(each, there).further if there else ()
-                requests |= (self._node(each, one, asked_before) for one in nodes)
-                requests |= {} if there else {each.ids: first}
+                for node in read(each, there).further if there else [labels.root]:
+                    requests[each.ids + node.path] = self._sampling.reading(node.ids)
             return list(requests.items())
 
         def reply(asked: Rendered, outputs: list[Any]) -> Chosen | Failed:
@@ -168,28 +171,6 @@ class VllmModel(Prepared[CompiledOptions]):
             return answer.drawn(samples) if isinstance(answer, Chosen) and samples else answer
 
         return await self._each(rendered, request, reply, further)
-
-    def _node(self, asked: Rendered, node: Node, asked_before: Collection[Ids]) -> Request:
-        if asked.ids + node.path in asked_before:  # which left out a row of its prompt
-            node = node.without_chain()
-        ids = asked.ids + node.path
-        is_chain = node.since < len(node.path)
-        since = len(asked.ids) + node.since if is_chain else 0
-        return ids, self._sampling.reading(node.ids, ids, since)
-
-    def _rows_read(self, asked: Rendered, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
-        """What each node of the options' trie gave, by the ids that follow the prompt there."""
-        rows, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
-        for output in outputs:
-            ids = tuple(output.prompt_token_ids)
-            path = ids[length:]
-            first = output.outputs[0].logprobs[0].items()
-            rows[path] = {token: float(row.logprob) for token, row in first}
-            if path in labels.chains:
-                since = length + labels.chains[path]
-                values = self._sampling.of_prompt(output, ids, since) or ()
-                rows |= {ids[length:at]: {ids[at]: v} for at, v in enumerate(values, start=since)}
-        return rows
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]

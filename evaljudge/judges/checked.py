@@ -16,9 +16,10 @@ from numbers import Real
 from typing import Any
 
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import Collector, Found, JudgeFindings
+from evaljudge.judges.collector import Found, JudgeFindings
 from evaljudge.judges.plugin import JudgedCandidate, Show
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen
 from evaljudge.plugins import added_code
@@ -69,7 +70,7 @@ def checked_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score])
     ]
 
 
-def judge_findings(judge: Judge, collector: Collector, found: Found) -> JudgeFindings:
+def judge_findings(judge: Judge, collector: SumCollector, found: Found) -> JudgeFindings:
     with own_code(judge, "findings"):
         findings = collector.findings(found)
     if not isinstance(findings, JudgeFindings):

@@ -1,7 +1,8 @@
 """What a judge reports about a whole run, gathered shard by shard.
 
 A worker makes a new collector for each shard and shows it the shard. Collectors of neighbouring
-shards are added up, always the same ones, and the sum is asked for its findings:
+shards are added up, always the same ones, and the sum is asked for its findings (`SumCollector` in
+shared/counting.py):
 
     collector = judge.collecting(wanted)()
     collector.see(shard)
@@ -12,9 +13,8 @@ shards are added up, always the same ones, and the sum is asked for its findings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any
 
-from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
 from evaljudge.records import Brief, Case, Score, Verdict
 from evaljudge.sections import Section, merged
@@ -55,7 +55,6 @@ class Found:
 
     rated: Rated
     documents: Mapping[str, int]  # the number that each rated document has in `rated`
-    agreement: Sequence[Agreement]
 
 
 @dataclass(frozen=True)
@@ -76,20 +75,3 @@ def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
         files=files,
         warnings=[warning for findings in each for warning in findings.warnings],
     )
-
-
-class Collector(Protocol):
-    def see(self, shard: SeenShard) -> None:
-        """Add what one shard holds; what is kept must not grow with the corpus."""
-
-    def __iadd__(self, other: Self) -> Self:
-        """Add what a later shard's collector saw."""
-        return self
-
-    def findings(self, found: Found) -> JudgeFindings:
-        """The findings of the whole run."""
-        return JudgeFindings()
-
-
-class NothingCollected(Collector):
-    """The collector of a judge that reports nothing beyond its scores."""

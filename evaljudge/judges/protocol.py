@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
+from evaljudge.judges.collector import CollectorOptions
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Rating
 from evaljudge.prompts import Examples
@@ -35,17 +36,9 @@ class Judged(NamedTuple):
     """Verdicts on the judge's own work, with system `*`; only where `has_checks` is true."""
 
 
-class Fitted(Protocol):
-    """What a judge learnt from all verdicts of a run, and scores them by."""
-
-    @property
-    def learnt(self) -> Mapping[str, Any]:
-        """All that its scores depend on besides the verdict: plain JSON, kept with the report."""
-
-    def score(self, verdict: Verdict) -> list[Score]:
-        """Used in place of `Judge.score`: the same scorers on the same axes."""
-
-
+Learnt = Mapping[str, Any]
+"""What a judge learnt from all verdicts of a run, on which its scores depend besides the verdict:
+plain JSON, kept with the report."""
 Ratings = Mapping[tuple[str, str], Mapping[str, float]]
 """People's mean ratings by document and system, and by axis; of texts that have any."""
 
@@ -151,23 +144,24 @@ class Judge(ABC):
         """A shard's scores, in the order of its verdicts: faster for arithmetic on many at once."""
         return [score for verdict in verdicts for score in self.score(verdict)]
 
-    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+    def fit(self, verdicts: Iterable[Verdict], ratings: Callable[[], Ratings]) -> Learnt | None:
         """What it learns from all of its verdicts, where its arithmetic needs the whole run.
 
         None, and nothing is read, where its settings need no fit. The verdicts of all shards are
-        read once, in order, as they are iterated: what is kept of them must not grow with the run.
+        read once, in order, as they are iterated: what is kept of them must not grow with the run,
+        but for those on texts that people rated.
         """
         return None
 
+    def score_by(self, learnt: Learnt, verdict: Verdict) -> list[Score]:
+        """Used in place of `score` where `fit` learnt something: the same scorers and axes."""
+        return self.score(verdict)
+
     @property
     def fitted_to_people(self) -> Sequence[str]:
-        """The scorers that `fit_to` fits to people, across folds: ratings cannot certify them."""
+        """The scorers that `fit` fits to people, across folds: ratings cannot certify them."""
         return ()
 
-    def fit_to(self, ratings: Callable[[], Ratings], verdicts: Iterable[Verdict]) -> Fitted | None:
-        """The same where people's ratings are needed; it may keep the verdicts on rated texts."""
-        return self.fit(verdicts)
-
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         """A function that makes a new collector; files that collectors need are read here, once."""
-        return NothingCollected
+        return SumCollector

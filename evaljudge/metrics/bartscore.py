@@ -52,9 +52,9 @@ class BartScore(OverModel):
     version: str = "1"
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        settings, unpickles = self.settings, bool(self._identity.allow)
+        settings, identity = self.settings, self._identity
         with naming(f"metrics.{self.name}.model"):
-            model = opened_pair(self._source()[0], unpickles)
+            model = opened_pair(settings.model, identity.commit, bool(identity.allow))
         pairs = [pair for case in cases for pair in self._pairs(case)]
         logprobs = model.log_probabilities(pairs, settings.most_tokens, settings.batch)
         return measured(cases, settings.against, partial(self._comparing, model, logprobs))
@@ -85,9 +85,8 @@ def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
 
 
 @cache
-def opened_pair(folder: str, unpickles: bool = False) -> "EncoderDecoder":
-    kind = "AutoModelForSeq2SeqLM"
-    return EncoderDecoder(*pretrained(kind, folder, unpickles, local_files_only=True))
+def opened_pair(source: str, revision: str | None, unpickles: bool) -> "EncoderDecoder":
+    return EncoderDecoder(*pretrained("AutoModelForSeq2SeqLM", source, revision, unpickles))
 
 
 class EncoderDecoder:
@@ -141,7 +140,7 @@ METRICS = {
     "bartscore": KnownMetric(
         partial(BartScore.made, BartScoreSettings),
         "How probable an encoder–decoder finds the text after the other, and the other after it.",
-        "a reference, or `against: source`; an encoder–decoder (`model`) on this "
-        "machine, and the extra `embeddings`",
+        "a reference, or `against: source`; an encoder–decoder (`model`) and the extra "
+        "`embeddings`",
     )
 }

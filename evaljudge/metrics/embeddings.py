@@ -4,17 +4,14 @@ The driver looks up the encoder's revision when `facts` is first read. The revis
 metric, so that all workers load the same one. Every distinct text of one `measure` is encoded once.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity, ModelSource, VllmEngines
-from evaljudge.engines.checkpoint import local_folder
 from evaljudge.errors import UserError, naming
 from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
 from evaljudge.metrics.protocol import (
@@ -72,7 +69,6 @@ class EncoderSettings(ReferenceSettings, LayerSettings):
 class OverModel:
     """The part of a metric that finds its model: on this machine, or else on the hub."""
 
-    downloads: ClassVar[bool] = False
     name: str
     settings: ModelSettings
     library: str
@@ -91,17 +87,8 @@ class OverModel:
     @cached_property
     def _identity(self) -> Identity:
         """Made on the driver; it travels, so that all workers read the commit that it saw."""
-        ours = self.settings
         with naming(f"metrics.{self.name}.model"):
-            if not self.downloads or local_folder(ModelSource(ours.model, ours.revision)):
-                return identified_here(ours)
-            source = ModelSource(ours.model, ours.revision, None, allow=tuple(ours.allow))
-            return VllmEngines().describe(source).identity
-
-    def _source(self) -> tuple[str, str | None]:
-        if self.downloads:
-            return self.settings.model, self._identity.commit
-        return str(folder_here(self.settings.model, self._identity.commit)), None
+            return identified(self.settings)
 
 
 @dataclass(frozen=True)
@@ -115,9 +102,9 @@ class OverEncoder(OverModel):
         return {**super().facts, "layer": layer}
 
     def _encoder(self) -> TokenEncoder:
-        unpickles = bool(self._identity.allow)
+        identity = self._identity
         with naming(f"metrics.{self.name}.model"):
-            encoder = opened(*self._source(), unpickles)
+            encoder = opened(self.settings.model, identity.commit, bool(identity.allow))
         layers = encoder.layers
         if outside := [layer for layer in self.layers if not -layers - 1 <= layer <= layers]:
             raise UserError(
@@ -135,7 +122,6 @@ Likeness = Callable[[Embedded, Embedded], Value]
 class Embeddings(OverEncoder):
     """A metric that compares a text's token vectors with those of one other text at a time."""
 
-    downloads = True
     settings: EncoderSettings
     likeness: Likeness
     made_by: Mapping[str, str] = field(default_factory=dict)
@@ -170,21 +156,6 @@ class Embeddings(OverEncoder):
         return value
 
 
-def identified_here(settings: ModelSettings) -> Identity:
-    folder = folder_here(settings.model, settings.revision)
-    source = ModelSource(str(folder), None, None, allow=tuple(settings.allow))
-    identity = VllmEngines().describe(source).identity
-    if os.path.isdir(settings.model):
-        return identity
-    return replace(identity, name=settings.model, revision=folder.name, commit=folder.name)
-
-
-def folder_here(model: str, revision: str | None) -> Path:
-    """The model's folder on this machine: the one named, or that in the hub's local cache."""
-    folder = local_folder(ModelSource(model, revision))
-    if folder is None:
-        raise UserError(
-            f"{model} is not on this machine, and this metric downloads nothing: name its folder, "
-            f"or have it there first (`hf download {model}`)"
-        )
-    return folder
+def identified(settings: ModelSettings) -> Identity:
+    source = ModelSource(settings.model, settings.revision, None, allow=tuple(settings.allow))
+    return VllmEngines().describe(source).identity

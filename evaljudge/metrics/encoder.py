@@ -78,18 +78,18 @@ class Windows:
 
 @cache
 def opened(source: str, revision: str | None, unpickles: bool = False) -> "TokenEncoder":
-    hf, model = pretrained("AutoModel", source, unpickles, revision=revision or "main")
+    hf, model = pretrained("AutoModel", source, revision, unpickles)
     return TokenEncoder(hf, model.get_encoder() if model.config.is_encoder_decoder else model)
 
 
 def pretrained(
-    kind: str, source: str, unpickles: bool, *, is_whole: bool = False, **options: Any
+    kind: str, source: str, revision: str | None, unpickles: bool, *, is_whole: bool = False
 ) -> tuple[Any, Any]:
     """The tokenizer and the model, of this class of transformers; `unpickles`: pickled weights may
     be read; `is_whole`: no weights may be missing."""
     import transformers
 
-    options = {"trust_remote_code": False, **options}
+    options: dict[str, Any] = {"trust_remote_code": False, "revision": revision or "main"}
     try:
         hf = transformers.AutoTokenizer.from_pretrained(source, **options)
         model, loading = getattr(transformers, kind).from_pretrained(

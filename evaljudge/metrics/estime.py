@@ -37,8 +37,8 @@ from evaljudge.errors import UserError
 from evaljudge.metrics.embeddings import NO_TOKENS, NOTHING_TO_COMPARE, LayerSettings, OverEncoder
 from evaljudge.metrics.encoder import TokenEncoder, Vectors, unit
 from evaljudge.metrics.lexical import spaced
+from evaljudge.metrics.passages import running_sentences
 from evaljudge.metrics.protocol import Comparison, KnownMetric, Unscored, Value, libraries, measured
-from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
@@ -75,7 +75,7 @@ class Read:
 @dataclass(frozen=True)
 class Estime(OverEncoder):
     settings: EstimeSettings
-    version: str = "2"
+    version: str = "3"
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         encoder = self._encoder()
@@ -125,7 +125,7 @@ def words_of(text: str) -> list[str]:
 
     word_tokenizer = NLTKWordTokenizer()
     plain = unicodedata.normalize("NFKD", text)
-    return [word for s in sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]
+    return [word for s in running_sentences(plain) for word in word_tokenizer.tokenize(spaced(s))]
 
 
 def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) -> float:
@@ -164,6 +164,6 @@ METRICS = {
     "estime": KnownMetric(
         estime,
         "How many words stand where the source would have others: fewer are better.",
-        "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
+        "the source; a masked language model (`model`) and the extra `embeddings`",
     )
 }

@@ -40,10 +40,10 @@ from pydantic import Field
 
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError, naming
-from evaljudge.metrics.embeddings import ModelSettings, OverModel, folder_here, identified_here
+from evaljudge.metrics.embeddings import ModelSettings, OverModel, identified
 from evaljudge.metrics.encoder import Windows, padded, positions, pretrained
+from evaljudge.metrics.passages import running_sentences
 from evaljudge.metrics.protocol import EMPTY_TEXT, KnownMetric, Unscored, Value, is_empty
-from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 
 NO_SENTENCE = Unscored("no sentence of two words")
@@ -67,7 +67,7 @@ class GruenSettings(ModelSettings):
 @dataclass(frozen=True)
 class Gruen(OverModel):
     settings: GruenSettings
-    version: str = "1"
+    version: str = "2"
 
     @property
     def cautions(self) -> Sequence[str]:
@@ -101,15 +101,15 @@ class Gruen(OverModel):
     def _identities(self) -> Mapping[str, Identity]:
         classifier = {"model": self.settings.acceptability, "revision": None}
         with naming(f"metrics.{self.name}.acceptability"):
-            other = identified_here(self.settings.model_copy(update=classifier))
+            other = identified(self.settings.model_copy(update=classifier))
         return {"model": self._identity, "acceptability": other}
 
     def _read(self, texts: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
         read_by: dict[str, Mapping[str, float]] = {}
         for key, identity in self._identities.items():
             with naming(f"metrics.{self.name}.{key}"):
-                folder = folder_here(getattr(self.settings, key), identity.commit)
-                reader = opened(key, str(folder), bool(identity.allow))
+                source = getattr(self.settings, key)
+                reader = opened(key, source, identity.commit, bool(identity.allow))
             read_by[key] = reader.numbers(texts, self.settings.batch)
         return read_by["model"], read_by["acceptability"]
 
@@ -165,7 +165,7 @@ def separated(text: str) -> list[str]:
         text = text.replace(old, new)
     text = re.sub(r"(\d+)\. (\d+)", "UNK", re.sub(" {2,}", " ", text))
     without_signs = str.maketrans("", "", punctuation)
-    return [s for s in sentences(text) if len(s.translate(without_signs).split()) > 1]
+    return [s for s in running_sentences(text) if len(s.translate(without_signs).split()) > 1]
 
 
 class Reader:
@@ -204,15 +204,14 @@ def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
 
 
 @cache
-def opened(key: str, folder: str, unpickles: bool) -> Reader:
-    how = {"is_whole": True, "local_files_only": True}
-    if key == "model":
-        hf, model = pretrained("AutoModelForMaskedLM", folder, unpickles, **how)
+def opened(key: str, source: str, revision: str | None, unpickles: bool) -> Reader:
+    masked, classifier = "AutoModelForMaskedLM", "AutoModelForSequenceClassification"
+    kind = masked if key == "model" else classifier
+    hf, model = pretrained(kind, source, revision, unpickles, is_whole=True)
+    if kind == masked:
         return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
-    kind = "AutoModelForSequenceClassification"
-    hf, model = pretrained(kind, folder, unpickles, **how)
     if model.config.num_labels != 2:
-        raise UserError(f"{folder} has {model.config.num_labels} classes, not 2 as those of CoLA")
+        raise UserError(f"{source} has {model.config.num_labels} classes, not 2 as those of CoLA")
     return Reader(hf, model, READ_FOR_ACCEPTABILITY, lambda logits, ids, mask: logits[:, 1])
 
 
@@ -220,7 +219,7 @@ METRICS = {
     "gruen2of4": KnownMetric(
         partial(Gruen.made, GruenSettings),
         "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
-        "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
-        "this machine, and the extra `embeddings`",
+        "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`), "
+        "and the extra `embeddings`",
     )
 }

@@ -41,7 +41,6 @@ Ids = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 UNKNOWN = 0
-MOST_KEPT = 100_000
 _PIECE = re.compile(r"\w+|[^\w\s]+")
 
 
@@ -85,14 +84,8 @@ class Bpe:
         return _by_piece([_PIECE.findall(text) for text in texts], self._encode)
 
     def _encode(self, pieces: list[str]) -> list[Sequence[int]]:
-        """Texts share most of their pieces, so those encoded are kept, up to MOST_KEPT."""
-        trained, kept = _read(self.learnt)
-        if len(kept) > MOST_KEPT:
-            kept.clear()
-        new = [piece for piece in pieces if piece not in kept]
-        encoded = trained.encode_batch_fast(new, add_special_tokens=False) if new else []
-        kept.update(zip(new, (encoding.ids for encoding in encoded), strict=True))
-        return [kept[piece] for piece in pieces]
+        encoded = _read(self.learnt).encode_batch_fast(pieces, add_special_tokens=False)
+        return [encoding.ids for encoding in encoded]
 
 
 @dataclass(frozen=True)
@@ -151,11 +144,10 @@ def _hash(word: str) -> int:
 
 
 @lru_cache(maxsize=4)
-def _read(learnt: str) -> "tuple[Trained, dict[str, Sequence[int]]]":
-    """The tokenizer, and the pieces it has encoded."""
+def _read(learnt: str) -> "Trained":
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_str(learnt), {}
+    return Tokenizer.from_str(learnt)
 
 
 @lru_cache(maxsize=4)

@@ -45,7 +45,7 @@ def asked_line(findings: Findings) -> str:
 
 def floor_line(findings: Findings) -> str:
     if findings.coverage and not findings.expected:
-        return "nothing to score: no candidate has anything to be compared with but itself"
+        return "nothing to score: no text has anything to be compared with but itself"
     share = f"{percent(findings.share, findings.coverage_floor)} scored"
     if not findings.coverage_floor:
         return share
@@ -63,8 +63,8 @@ def facts(findings: Findings) -> dict[str, str]:
         "Corpus": findings.corpus,
         "Judge model": findings.model,
         "Writer model": findings.writer,
-        "Cases": count(findings.cases),
-        "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by "
+        "Documents": count(findings.cases),
+        "Texts": f"{count(findings.candidates)} ({count(findings.rated)} rated by "
         f"{findings.rated_by})",
     }
     return {name: value for name, value in facts.items() if value}
@@ -180,7 +180,7 @@ def coverage(findings: Findings) -> Table:
         "share": lambda row: figures.ratio(row.scored, row.expected),
         "reasons": lambda row: [Named(f"{why} × {count(n)}") for why, n in reasons(row)] or "",
     }
-    table = figures.tabled("Scored candidates", findings.coverage, 2, columns)
+    table = figures.tabled("Scored texts", findings.coverage, 2, columns)
     return replace(table, sides="llrrrl")
 
 

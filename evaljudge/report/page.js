@@ -366,7 +366,7 @@ function line(row, begins) {
   const cells = [
     [data.short[list.systems[row]], "system"],
     reason >= 0 ? [`unscored: ${data.reasons[reason]}`, "reason"] : [scores, "number"],
-    ...others.map((score) => [score, "number"]),
+    ...others.map((score, at) => [data.others[at].edited.includes(row) ? `${score} ≠` : score, "number"]),
     [ratings, "number"],
     ...(data.human.length ? [[apart, "number wide"]] : []),
     [doubts, "number"],

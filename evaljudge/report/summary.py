@@ -221,7 +221,7 @@ def _ended(lines: Iterable[str]) -> str:
 
 
 def _and_more(what: str) -> Callable[[int], str]:
-    return lambda hidden: f"and {count(hidden)} more {what}" if hidden else ""
+    return lambda hidden: f"and {count(hidden)} more of the {what}" if hidden else ""
 
 
 def _unscored(findings: Findings) -> _Part:
@@ -277,8 +277,11 @@ def _why_none(findings: Findings, rule: Selected) -> str:
 
 
 def _warnings(findings: Findings) -> _Part:
-    """They come in the order of how serious they are (see `findings_of` in runs/reporting.py)."""
-    rows = [f"warning: {one_line(warning, LONG)}" for warning in findings.warnings]
+    """They come in the order of how serious they are (see `findings_of` in runs/reporting.py); what
+    a selection that is empty says for itself is left out."""
+    said = {_why_none(findings, selected) for selected in findings.selections}
+    left = (one_line(w, LONG) for w in findings.warnings if w.removeprefix("select.") not in said)
+    rows = [f"warning: {warning}" for warning in left]
     return _Part(
         [], rows, lambda n: f"warning: the report lists {count(n)} more" if n else "", MOST_WARNINGS
     )

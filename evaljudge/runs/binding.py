@@ -273,7 +273,7 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
         if len(cases) < len(wanted) or corpus.digest != listing["corpus"]:
             changed = f"{job.config.corpus_name} is no longer as it was when it was cut"
             if corpus.digest == listing["corpus"] and len(listing["cuts"]) > 1:
-                changed = f"{changed} (`--extend` has added candidates to it since)"
+                changed = f"{changed} (`--extend` has added texts to it since)"
             remedy = "put it back from a copy, or take another `out`"
             raise UserError(f"{error.file}: {error.problem}, and {changed}: {remedy}")
     return cases
@@ -289,8 +289,8 @@ def _mark_known(output: Output, old: list[Shard], corpus: Corpus, job: Job) -> N
                 _refuse_other_texts(case, now)
                 if whole and len(now.candidates) > len(case.candidates):
                     raise UserError(
-                        f"--extend: document {case.document.doc_id!r} has new candidates, and "
-                        f"judges.{whole[0]} compares the candidates of a document with each "
+                        f"--extend: document {case.document.doc_id!r} has new texts, and "
+                        f"judges.{whole[0]} compares the texts of a document with each "
                         "other: take another `out`"
                     )
                 corpus.mark(case)

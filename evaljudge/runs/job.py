@@ -27,8 +27,9 @@ from evaljudge.execution import make_executor
 from evaljudge.execution.protocol import Executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature, short
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import Collector, CollectorOptions
+from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
 from evaljudge.prompts import NANO, Examples, Task, load_task
 from evaljudge.prompts.examples import choose
@@ -179,7 +180,7 @@ class Job:
         """The combinations fitted to people's ratings, which are computed after all others."""
         return {name: mix for name, mix in self.combined.items() if mix.is_fitted}
 
-    def collecting(self) -> dict[str, Callable[[], Collector]]:
+    def collecting(self) -> dict[str, Callable[[], SumCollector]]:
         """What makes each judge's collectors; a file that one of them needs is read here."""
         resamples, seed = self.config.agreement.resamples, self.config.seed
         keys = {judge.name: self.config.keys_of(judge.name, judge.kind) for judge in self.judges}

@@ -201,7 +201,7 @@ def limited(config: Config, limit: int) -> Config:
         cases = list(islice((case for case in corpus if case.candidates), limit))
     if not cases:
         raise UserError(
-            f"{config.corpus_name}: no document has a candidate, so there is nothing to judge"
+            f"{config.corpus_name}: no document has a text, so there is nothing to judge"
         )
     out = f"{config.out.rstrip('/')}-first-{limit}"
     its_own = {"corpus": [_row(case) for case in cases], "out": out, "briefs": None}
@@ -280,7 +280,7 @@ class ClaimedJob:
             self.watcher.warning(note)
         if "judge" in stages and not any(shard.candidates for shard in output.shards()):
             raise UserError(
-                f"{job.config.corpus_name}: no document has a candidate, so there is nothing to "
+                f"{job.config.corpus_name}: no document has a text, so there is nothing to "
                 "judge (`evaljudge run --until prepare` needs none)"
             )
         return output

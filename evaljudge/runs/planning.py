@@ -61,6 +61,8 @@ class Plan(InLines):
     """How this run differs from the one that its folder is bound to, if it does."""
     is_whole: bool = False
     """All cases are to be asked: no run was begun, or only another one."""
+    in_hand: int = 0
+    """How many replies are kept of documents that are not done: so many fewer are asked for."""
     longest: dict[str, int] = field(default_factory=dict)
     """The tokens of each model's longest prompt that it holds, with its longest reply."""
 
@@ -86,8 +88,11 @@ class Plan(InLines):
 
     @property
     def is_exact(self) -> bool:
-        """No brief is to be written whose length is not known yet."""
-        return not any(t.asks for (stage, _), t in self.asked.items() if stage == "prepare")
+        """No brief is to be written whose length is not known yet, and no replies are kept."""
+        return not (
+            self.in_hand
+            or any(t.asks for (stage, _), t in self.asked.items() if stage == "prepare")
+        )
 
 
 def make_plan(job: Job, written: "KnownBriefs | None" = None) -> Plan:
@@ -165,8 +170,15 @@ def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterat
     if plan.is_whole:
         yield from ((case, part.stages) for case in corpus)
         return
+    kept = output.of(part.job.panel)
     for shard, stages in lacking(part, output, BOTH).items():
-        yield from ((case, stages) for case in output.cases(shard))
+        saved = {stage: kept.partial(stage, shard) or {} for stage in stages}
+        for of_stage in saved.values():
+            plan.in_hand += sum(map(len, of_stage.get("replies", {}).values()))
+        judged = saved.get("judge", {}).get("results", {})
+        for case in output.cases(shard):
+            is_judged = case.document.doc_id in judged
+            yield case, [stage for stage in stages if stage != "judge" or not is_judged]
 
 
 @contextmanager

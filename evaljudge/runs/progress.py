@@ -99,7 +99,8 @@ class JsonLog(Log):
         self._say_fields("warning", "warning", message=one_line(line, LONG))
 
     def starting(self, todo: Todo) -> None:
-        self._now = self._tally = ProgressTally(todo, price=self.price)
+        so_far = self._tally.accounts if self._tally else None
+        self._now = self._tally = ProgressTally(todo, price=self.price, accounts=so_far)
         self._begun = self._since = time.monotonic()
         for stage, (left, total) in todo.items():
             self._say_fields("info", "starting", stage=stage, left=left, of=total)

@@ -134,7 +134,7 @@ def findings_of(
         cascade=output.kept(FILE) if job.config.cascade else {},
     )
     rows = rows_of(run)
-    seen = Found(people, people.code_of, rows["agreement"])
+    seen = Found(people, people.code_of)
     by_judge = [judge_findings(judge, scored.collected[judge.name], seen) for judge in job.judges]
     tops = selection.tops_of(job.config.select, tables.columns)
     selected = selection.select(output, shards, job.config.select, tops, aims, executor.in_order)
@@ -243,7 +243,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         mixes={name: mix for name, mix in job.mixes.items() if name not in job.weighted},
         scorers={name: axes for name, axes in job.scorers.items() if name not in job.weighted},
         signatures=job.judge_signatures(),
-        fitted={},
+        learnt={},
         ratings=ratings.texts,
         panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
         candidates=sum(shard.candidates for shard in shards),

@@ -72,8 +72,10 @@ class _Stage(NamedTuple):
 
 class ProgressTally:
     def __init__(
-        self, todo: Todo, clock: Callable[[], float] = time.monotonic, price: Price = NO_PRICE
-    ) -> None:
+        self, todo: Todo, clock: Callable[[], float] = time.monotonic, price: Price = NO_PRICE,
+        accounts: Accounts | None = None,
+    ) -> None:  # fmt: skip
+        """`accounts`: those of earlier stages, to which these are added."""
         self._clock, self._lock = clock, threading.RLock()
         self._total = {stage: n for stage, (_, n) in todo.items()}
         self._committed = {stage: n - left for stage, (left, n) in todo.items()}
@@ -81,7 +83,7 @@ class ProgressTally:
         self._in_hand: dict[tuple[Stage, int], int] = {}
         self.steps = sum(self._total.values())
         self._unscored: dict[Stage, int] = dict.fromkeys(self._total, 0)
-        self._price, self._accounts = price, Accounts((), price)
+        self._price, self.accounts = price, accounts or Accounts((), price)
         self._seconds: dict[Stage, float] = dict.fromkeys(self._total, 0.0)
         self._is_loading, self._since = False, clock()
         self._begun = self._since
@@ -124,7 +126,7 @@ class ProgressTally:
                 self._in_hand.pop(at, None)
                 self._committed[stage] += n
                 if "asked" in receipt:
-                    self._accounts.add(receipt)
+                    self.accounts.add(receipt)
             self._keep_mark()
 
     def __str__(self) -> str:
@@ -148,11 +150,11 @@ class ProgressTally:
         if s.each:
             rate, left = round(A_MINUTE / s.each, 1), round((s.of - s.done) * s.each)
             fields |= {"rate": rate, "left_seconds": left}
-        cost = self._accounts.cost
+        cost = self.accounts.cost
         so_far = {
             "gpu_hours": round(cost["gpu_hours"], 4),
             "worker_hours": round(cost["worker_seconds"] / AN_HOUR, 4),
-            "asks": self._accounts.total["asks"],
+            "asks": self.accounts.total["asks"],
         }
         return fields | {"run": so_far | ({"cost": cost["money"]} if self._price else {})}
 
@@ -172,7 +174,7 @@ class ProgressTally:
             yield f"took {as_clock(now.at - self._begun)}"
         if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
             yield f"{texts:,} unscored"
-        cost = self._accounts.cost
+        cost = self.accounts.cost
         if cost["gpu_hours"]:
             yield f"{cost['gpu_hours']:.2f} GPU-hours"
         if cost.get("money"):

@@ -22,9 +22,9 @@ from typing import Any, Protocol
 import psutil
 
 from evaljudge.errors import AtWork, ClaimLost, GivenUp, UserError
+from evaljudge.storage.clouds import Held
 from evaljudge.storage.failures import disk_error, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.place import Place, is_a_file, objects
-from evaljudge.storage.s3 import Held
 
 NAME = ".claim"
 BEAT = 5.0

@@ -1,7 +1,7 @@
-"""Google's and Azure's storage: `gs://bucket/key`, `az://container/key`.
+"""Object storage, by obstore: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`.
 
-Obstore does for both what s3.py does for S3. Credentials are the environment's or the machine's,
-never the URI's.
+A put is one request, and may hold only if the object is not there yet, or still the one that was
+read. Credentials are the environment's or the machine's, never the URI's.
 """
 
 import os
@@ -9,21 +9,25 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from pyarrow import fs
 from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from evaljudge.errors import UserError, first_line, first_words, needing
 from evaljudge.storage.failures import answer_within, has_answered, patiently, refuse
-from evaljudge.storage.s3 import CONNECT_TIMEOUT, UPLOAD_TRIES, Held, Objects, path_in
+from evaljudge.storage.s3 import SCHEME, endpoint, s3_settings
+from evaljudge.storage.streams import PIECE
 from evaljudge.text import without_secrets
 
 R = TypeVar("R")
 GOOGLE = ("gs://", "gcs://")
-CLOUDS = (*GOOGLE, "az://", "abfs://", "abfss://")
+CLOUDS = (SCHEME, *GOOGLE, "az://", "abfs://", "abfss://")
+CONNECT_TIMEOUT = 5
 _NO_CREDENTIALS = re.compile(r"token request: .*(169\.254\.|metadata\.google)")
 """Where nothing else is set, the machine's own service is asked for them."""
+_NOT_S3 = re.compile("code: (405|501)|(GET|PUT|POST) .*code: 404 (?!.*<Code>)", re.DOTALL)
+_EMPTY = re.compile(" 416 |non-partial response")  # of a range's answer
 _LOGINS = (
     "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_USE_AZURE_CLI=true",
     "GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth application-default login`",
@@ -34,9 +38,10 @@ class CloudFiles:
     """One bucket's files, as Place asks pyarrow's filesystems for those of other places."""
 
     def __init__(self, uri: str) -> None:
-        self.path = path_in(uri, "a `?` in a name is not possible")
+        self.path = _path_in(uri)
         self._root = self.path.partition("/")[0]
         self._bucket = f"{uri.partition('://')[0]}://{self._root}"
+        _store(self._bucket)  # what is missing is said now
 
     def get_file_info(self, asked: str | fs.FileSelector) -> Any:
         """A file or a folder by its path, or what is in a folder."""
@@ -85,29 +90,39 @@ class CloudFile:
     def close(self) -> None: ...
 
 
-class CloudObjects(Objects):
+class Held(NamedTuple):
+    """An object as it was read, and its ETag, by which a change is noticed."""
+
+    content: bytes
+    mark: Any
+
+
+class Objects:
+    """Single objects of a folder, put whole or on a condition."""
+
     def __init__(self, uri: str, patience: float | None = None) -> None:
-        super().__init__(uri, patience)
-        self._home = f"{uri.partition('://')[0]}://{self._bucket}"
+        self._uri, self._patience = uri, patience
+        scheme, _, path = uri.partition("://")
+        bucket, _, folder = path.partition("/")
+        self._home, self._folder = f"{scheme}://{bucket}", f"{folder}/" if folder else ""
         _ = self._store  # what is missing is said now
 
     @property
     def _store(self) -> Any:
         return _store(self._home, self._patience)
 
-    def put(self, name: str, content: bytes) -> None:
-        self._request(name, lambda key: self._store.put(key, content, use_multipart=False))
+    def put(self, name: str, content: IO[bytes]) -> None:
+        """In one request, or in parts where it is large."""
 
-    def upload(self, name: str, content: IO[bytes]) -> None:
-        store = _store(self._home, self._patience, UPLOAD_TRIES)
-
-        def upload(key: str) -> None:
+        def put(key: str) -> None:
             content.seek(0)
-            store.put(key, content)
+            self._store.put(key, content, chunk_size=PIECE)
 
-        self._request(name, upload)
+        self._request(name, put)
 
     def read(self, name: str, last: int | None = None) -> Held | None:
+        """`last`: at most so many bytes of its end."""
+
         def read(key: str) -> Held:
             got = self._got(key, last)
             mark = {name: got.meta[name] for name in ("e_tag", "version") if got.meta[name]}
@@ -123,20 +138,22 @@ class CloudObjects(Objects):
         from obstore.exceptions import BaseError
 
         how: dict[str, Any] = {"suffix": last}
-        if last is not None and not self._uri.startswith(GOOGLE):
+        if last is not None and not self._uri.startswith((SCHEME, *GOOGLE)):
             how = {"offset": max(0, self._store.head(key)["size"] - last)}
         try:
             return self._store.get(key, options={} if last is None else {"range": how})
         except BaseError as error:
-            if " 416 " not in str(error):
+            if not _EMPTY.search(str(error)):
                 raise
-            return self._store.get(key)  # it is empty
+            return self._store.get(key)
 
     def remove(self, name: str) -> None:
         with suppress(FileNotFoundError):
             self._request(name, self._store.delete)
 
-    def _holds(self, name: str, content: bytes, mark: Any) -> bool:
+    def put_if(self, name: str, content: bytes, mark: Any = None) -> bool:
+        """Replace what had this mark when it was read; without one, put it unless something is
+        there. Also true where the answer was lost and this content is there."""
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         def put(key: str) -> bool:
@@ -146,7 +163,10 @@ class CloudObjects(Objects):
                 return False
             return True
 
-        return self._request(name, put)
+        if self._request(name, put):
+            return True
+        there = self.read(name)
+        return there is not None and there.content == content
 
     def _request(self, name: str, work: Callable[[str], R]) -> R:
         def tried() -> R:
@@ -154,6 +174,21 @@ class CloudObjects(Objects):
                 return work(f"{self._folder}{name}")
 
         return patiently(f"{self._uri}/{name}", tried, self._patience)
+
+
+def _path_in(uri: str) -> str:
+    """The bucket and the path in it."""
+    path = uri.partition("://")[2]
+    if not path.partition("/")[0]:
+        raise UserError(f"{uri}: names no bucket")
+    if "//" in path:
+        raise UserError(f"{uri}: a folder in it has no name")
+    if "?" in path:  # there may be a secret key in the rest
+        advice = "a `?` in a name is not possible"
+        if uri.startswith(SCHEME):
+            advice = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
+        raise UserError(f"{uri.partition('?')[0]}: {advice}")
+    return path.rstrip("/")
 
 
 def _key(path: str) -> str:
@@ -167,30 +202,36 @@ def _answering(uri: str) -> Iterator[None]:
 
     try:
         yield
-    except FileNotFoundError as error:
-        refuse(uri, str(error))
-        raise FileNotFoundError(uri) from None
-    except BaseError as error:
-        if not _NO_CREDENTIALS.search(str(error)):
-            refuse(uri, str(error))
+    except (BaseError, FileNotFoundError) as error:
+        said = str(error)
+        if uri.startswith(SCHEME) and endpoint() and _NOT_S3.search(said):
+            reason = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
+            raise UserError(f"{uri}: {reason}") from None
+        if not _NO_CREDENTIALS.search(said):
+            refuse(uri, said)
         elif not has_answered(uri):
             login = _LOGINS[uri.startswith(GOOGLE)]
             raise UserError(f"{uri}: no credentials were found: set {login}") from None
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(uri) from None
         raise OSError(without_secrets(first_line(error))) from None
 
 
-def _store(bucket: str, patience: float | None = None, tries: int = 1) -> Any:
+def _store(bucket: str, patience: float | None = None) -> Any:
     """Made once for these settings of the environment."""
-    settings = ((n, v) for n, v in os.environ.items() if n.startswith(("AZURE_", "GOOGLE_")))
-    return _made(bucket, patience or answer_within(bucket), frozenset(settings), tries)
+    ours = ("AWS_", "AZURE_", "GOOGLE_")
+    settings = frozenset(each for each in os.environ.items() if each[0].startswith(ours))
+    return _made(bucket, patience or answer_within(bucket), settings)
 
 
 @cache
-def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]], tries: int) -> Any:
+def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]]) -> Any:
+    of_s3 = s3_settings(bucket) if bucket.startswith(SCHEME) else {}
     with needing(bucket, "clouds"):
         from obstore import store
         from obstore.exceptions import BaseError
     kind: Any = store.GCSStore if bucket.startswith(GOOGLE) else store.AzureStore
+    kind = store.S3Store if of_s3 else kind
     options = {
         "connect_timeout": f"{min(timeout, CONNECT_TIMEOUT):g}s",
         "read_timeout": f"{timeout:g}s",
@@ -199,7 +240,7 @@ def _made(bucket: str, timeout: float, settings: frozenset[tuple[str, str]], tri
     }
     url = bucket.replace(*GOOGLE[::-1])
     try:
-        return kind.from_url(url, client_options=options, retry_config={"max_retries": tries - 1})
+        return kind.from_url(url, client_options=options, retry_config={"max_retries": 0}, **of_s3)
     except (BaseError, ValueError, OSError) as error:
         reason = without_secrets(first_words(error)).partition(" error: ")[2] or first_words(error)
         advice = ": set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be" in reason else ""

@@ -21,7 +21,6 @@ from evaljudge.errors import Damaged, UserError, absent
 from evaljudge.storage import tables
 from evaljudge.storage.failures import DAMAGE, DiskError
 from evaljudge.storage.place import Place
-from evaljudge.storage.s3 import SCHEME, ask_for_boto3
 from evaljudge.storage.seals import (
     END,
     Bundle,
@@ -98,8 +97,6 @@ class RunFiles:
     def __init__(
         self, uri: str, briefs: str | None = None, run: str = "", panel: Panel | None = None
     ) -> None:
-        if uri.startswith(SCHEME):
-            ask_for_boto3(uri.split("/")[2])
         self.place, self.panel = Place(uri), panel
         self.uri = self.place.uri
         shared = Place(briefs or self.place.at("briefs"))

@@ -19,20 +19,13 @@ from pyarrow import ArrowInvalid, fs
 from pyarrow.fs import FileType
 
 from evaljudge.errors import UserError, first_line, first_words
-from evaljudge.storage.clouds import CLOUDS, CloudFiles, CloudObjects
-from evaljudge.storage.failures import (
-    answer_within,
-    patiently,
-    refuse_irregular,
-    refusing_disk_errors,
-)
-from evaljudge.storage.s3 import SCHEME, S3Objects, open_s3
+from evaljudge.storage.clouds import CLOUDS, CloudFiles, Objects
+from evaljudge.storage.failures import patiently, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import PatientFile, alone, is_part, whole_file, whole_upload
 from evaljudge.text import is_encodable, shown, without_secrets
 
 R = TypeVar("R")
-WRITTEN = (SCHEME, *CLOUDS)
 WHERE = "a local path, s3://, gs:// or az://"
 HUB = "hf://"
 
@@ -48,11 +41,11 @@ def is_a_file(uri: str) -> UserError:
     return UserError(f"{uri}: is a configuration: {advice}")
 
 
-def objects(uri: str, patience: float | None = None) -> S3Objects | CloudObjects:
+def objects(uri: str, patience: float | None = None) -> Objects:
     """The objects of a folder on S3, Google's or Azure's storage; nothing else is written to."""
-    if not uri.startswith(WRITTEN):
+    if not uri.startswith(CLOUDS):
         raise UserError(f"{uri}: can only be read: write to {WHERE}")
-    return (S3Objects if uri.startswith(SCHEME) else CloudObjects)(uri, patience)
+    return Objects(uri, patience)
 
 
 def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
@@ -63,8 +56,6 @@ def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
     if (plain := without_secrets(uri)) != uri:
         raise UserError(f"{plain}: holds credentials: they belong in the environment")
-    if uri.startswith(SCHEME):
-        return open_s3(uri)
     if uri.startswith(CLOUDS):
         files = CloudFiles(uri)
         return files, files.path
@@ -81,25 +72,13 @@ def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
 
 class Place:
     def __init__(self, uri: str) -> None:
-        self.uri = uri.rstrip("/") or "/"
-        if uri.startswith(WRITTEN) and not self.uri.startswith(WRITTEN):
-            raise UserError(f"{uri}: names no bucket")
-        self._found: Any
-        self._within = answer_within(self.uri)
-        self._found, self.path = locate(self.uri)  # the path in its filesystem
-        self.is_local = isinstance(self._found, fs.LocalFileSystem)
-        self._has_objects = self.uri.startswith(WRITTEN)
-        self._has_bucket = not self.uri.startswith(SCHEME)
+        self.uri = uri if uri in CLOUDS else uri.rstrip("/") or "/"
+        self._system: Any
+        self._system, self.path = locate(self.uri)  # the path in its filesystem
+        self.is_local = isinstance(self._system, fs.LocalFileSystem)
 
     def __reduce__(self) -> "tuple[type[Place], tuple[str]]":
         return Place, (self.uri,)
-
-    @property
-    def _system(self) -> Any:
-        """Made anew when the place has answered, which may then take longer for an answer."""
-        if self._has_objects and (within := answer_within(self.uri)) > self._within:
-            self._found, self._within = locate(self.uri)[0], within
-        return self._found
 
     def at(self, name: str) -> str:
         return f"{self.uri}/{name}" if name else self.uri
@@ -109,10 +88,7 @@ class Place:
     def kind(self, name: str) -> str:
         """`File`, `Directory` or `NotFound`."""
         path = self._path(name)
-        kind = str(self._try(name, lambda: self._system.get_file_info(path)).type.name)
-        if kind == "NotFound":
-            self._refuse_no_bucket()
-        return kind
+        return str(self._try(name, lambda: self._system.get_file_info(path)).type.name)
 
     def folders(self, folder: str) -> list[str]:
         return sorted(info.base_name for info in self._infos(folder) if not info.is_file)
@@ -139,8 +115,6 @@ class Place:
         except NotADirectoryError:
             problem = f"{self.at(folder)}: is a file where a folder must be: move it away"
             raise UserError(problem) if folder else is_a_file(self.uri) from None
-        if not infos:
-            self._refuse_no_bucket()
         try:
             _ = [info.path for info in infos]
         except UnicodeDecodeError as error:
@@ -149,20 +123,11 @@ class Place:
             raise UserError(f"{self.at(folder)}: {reason}") from None
         return list(infos)
 
-    def _refuse_no_bucket(self) -> None:
-        """Where something is missing on S3, look once whether the whole bucket is."""
-        if self._has_bucket:
-            return
-        bucket = self.path.partition("/")[0]
-        if self._try("", lambda: self._system.get_file_info(bucket)).type.name == "NotFound":
-            raise UserError(f"{self.uri}: there is no such bucket as {bucket!r}") from None
-        self._has_bucket = True
-
     # reading
 
     def read(self, name: str, last: int | None = None) -> bytes:
         """`last`: at most so many bytes of its end."""
-        if self._has_objects:  # pyarrow would ask for the size first
+        if isinstance(self._system, CloudFiles):  # a stream would ask for the size first
             if (held := self._objects.read(name, last)) is None:
                 raise FileNotFoundError(self.at(name))
             return held.content
@@ -174,11 +139,7 @@ class Place:
                 content: bytes = stream.read()
             return content
 
-        try:
-            return self._try(name, read)
-        except FileNotFoundError:
-            self._refuse_no_bucket()
-            raise
+        return self._try(name, read)
 
     def open(self, name: str) -> IO[bytes]:
         """A file's bytes as they are (a name in .gz is not unpacked), read piece by piece."""
@@ -207,7 +168,7 @@ class Place:
         """
         if self.is_local:
             return whole_file(self._path(name), is_synced=not is_derived)
-        return whole_upload(partial(self._objects.put, name), partial(self._objects.upload, name))
+        return whole_upload(partial(self._objects.put, name))
 
     def create(self, name: str, text: bytes) -> bool:
         """Write it, unless such a file exists: of two writers at the same time one succeeds."""
@@ -234,7 +195,7 @@ class Place:
 
     def remove(self, name: str) -> None:
         if not self.is_local:
-            self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
+            self._objects.remove(name)
             return
         try:
             self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
@@ -295,7 +256,7 @@ class Place:
         self.remove(".evaljudge")
 
     @cached_property
-    def _objects(self) -> S3Objects | CloudObjects:
+    def _objects(self) -> Objects:
         return objects(self.uri)
 
     def _path(self, name: str) -> str:

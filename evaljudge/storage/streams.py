@@ -68,16 +68,12 @@ def alone(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def whole_upload(
-    put: Callable[[bytes], None], upload: Callable[[IO[bytes]], None]
-) -> Iterator[IO[bytes]]:
-    """A file on object storage; a large one is read from a file here."""
+def whole_upload(put: Callable[[IO[bytes]], None]) -> Iterator[IO[bytes]]:
+    """A file on object storage; a large one lies in a file here until it is put."""
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as spool:
         with refusing_disk_errors(tempfile.gettempdir(), "written"):
             yield spool
-        is_small = spool.tell() <= IN_MEMORY
-        spool.seek(0)
-        put(spool.read()) if is_small else upload(spool)
+        put(spool)
 
 
 class PatientFile(io.RawIOBase):

@@ -5,6 +5,7 @@ that a browser filters and sorts; and several runs beside each other.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial, reduce
+from itertools import chain
 from pathlib import PurePath
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,13 @@ class RunIndex(RunScores):
         return made
 
     @cached_property
+    def bodies(self) -> Mapping[Text, int]:
+        """A hash of each text itself, since two runs may have judged two texts of one system."""
+        run = self.run
+        each = chain.from_iterable(run.output.ahead(run.output.texts, run.scored))
+        return {(doc_id, system): hash(body) for doc_id, system, body in each}
+
+    @cached_property
     def prompts(self) -> RunPrompts:
         return RunPrompts(self.run.output)
 
@@ -127,6 +135,9 @@ class RunIndex(RunScores):
         mine, theirs = signatures(self.run), signatures(other.run)
         settings = settings_differences(self.run, other.run)
         more = f"see `evaljudge diff {quote(self.run.out)} {quote(other.run.out)}`"
+        mine_of, theirs_of = self.bodies, other.bodies
+        rows = enumerate(self.texts)
+        edited = [n for n, at in rows if at in theirs_of and mine_of.get(at) != theirs_of[at]]
 
         def changed(scorer: str) -> str:
             apart = {judge_of(name) for name in (*mine, *theirs)} - {judge_of(scorer)}
@@ -138,6 +149,7 @@ class RunIndex(RunScores):
             "out": other.run.out,
             "name": names[at] if names.count(names[at]) == 1 else other.run.out,
             "texts": int((self._rows[at] >= 0).sum()),
+            "edited": edited,
             "differ": [self._differing(at, k) if k in other.scores else None for k in self.scales],
             "shared": [name for name, is_same in rules.items() if is_same],
             "changed": [name for name, is_same in rules.items() if not is_same],
@@ -226,8 +238,11 @@ class RunSite:
         html = _shown(index, row, selected)
         for other in index.others:
             if (there := other.row_of.get(text)) is not None:
-                beside = Markup('<section class="beside"><h3>In {}</h3>{}</section>')
-                html += beside.format(one_line(other.run.out), _shown(other, there, {}))
+                is_same = other.bodies.get(text) == index.bodies.get(text)
+                beside = Markup('<section class="beside{}"><h3>In {}{}</h3>{}</section>')
+                said = ("", "") if is_same else (" edited", ", of another text")
+                where = f"{said[0]}", one_line(other.run.out), said[1]
+                html += beside.format(*where, _shown(other, there, {}))
         # Not as HTML: a page of its own, without the content policy, it must never be.
         return Response(html.encode(), TEXT)
 

@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from evaljudge.agreement import LEVELS, MAX_POOLED, Agreement, Level, agreements
+from evaljudge.agreement.rated import Rated
 from evaljudge.agreement.significance import Standing, against_best, holm
+from tests.frames import frame, rows
 
 DOCUMENTS, SYSTEMS = np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20)
 Scores = Mapping[str, Sequence[float] | np.ndarray]
@@ -164,3 +166,17 @@ def test_very_many_candidates_have_values_of_all_and_p_of_a_sample():
     expected = [stats.spearmanr(scores[name], human)[0] for name in ("two", "one")]
     assert (two.value, two.best_value) == pytest.approx(tuple(expected))
     assert (two.n, two.p is not None and two.p < 1e-6) == (size, True)
+
+
+def test_what_is_calibrated_to_the_ratings_is_not_compared():
+    """It is a scorer's own order, with ties where ratings tie."""
+    columns, human = scorers(1)
+    named = {"good": columns["good"], "fair": columns["fair"], "good.calibrated": np.rint(human)}
+    scores = {(name, "x"): column for name, column in named.items()}
+    of = Rated(DOCUMENTS, SYSTEMS, scores, {"x": human}, {})
+    found = rows("significance", frame(of))
+    assert len(found) == len(LEVELS)
+    assert {row.best for row in found} | {r.scorer for row in found for r in row.rivals} == {
+        "good",
+        "fair",
+    }

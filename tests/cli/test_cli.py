@@ -228,7 +228,7 @@ def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(key, said, s3,
     ("uri", "variables", "words"),
     [
         ("s3://key:secret@bucket/run", {}, "credentials: they belong in the environment"),
-        ("s3://my bucket/run", {}, "Invalid bucket name"),
+        ("s3://my bucket/run", {}, "invalid domain character"),
         ("gs://key:secret@bucket/run", {}, "credentials: they belong in the environment"),
         (
             "s3://bucket/run",
@@ -237,7 +237,11 @@ def test_a_bucket_out_of_reach_is_said_before_an_engine_is_loaded(key, said, s3,
         ),
         ("s3://bucket//run", {}, "a folder in it has no name"),
         ("s3://bucket/run", {"AWS_PROFILE": "typo"}, "The config profile (typo) could not be"),
-        ("s3://bucket/run", {"AWS_ENDPOINT_URL": "127.0.0.1:1"}, "Invalid endpoint: 127.0.0.1:1"),
+        (
+            "s3://bucket/run",
+            {"AWS_ENDPOINT_URL": "127.0.0.1:1"},
+            "AWS_ENDPOINT_URL is 127.0.0.1:1: write it as https:",
+        ),
         (
             "s3://bucket/run",
             {"AWS_ACCESS_KEY_ID": ""},

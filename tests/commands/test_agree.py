@@ -111,9 +111,12 @@ def test_a_run_is_an_input_and_so_are_rows_in_memory(tmp_path):
     assert "<td>words</td><td>ease</td>" in frames.agreement._repr_html_()
     assert "folds_of" not in calibrated.rows._repr_html_()  # a column for each document
     assert "words   *        1.000  –" in repr(outcome.show("d0", "A"))
+    again = sheet.rename(columns={"ratings.fluency": "ratings.ease"})
+    warned = evaljudge.make_report(outcome, ratings=again, progress=False).warnings
+    assert "ratings: 9 texts are rated on ease, in place of the corpus' own ratings there" in warned
     assert "name a run's folder, or cases by cases" in refusal(evaljudge.agree)
     unread = [{"id": row["doc_id"], "source": "s", "reply text": "t"} for row in corpus]
-    with pytest.raises(UserError, match="cases: no candidate has human ratings to agree with"):
+    with pytest.raises(UserError, match="cases: no text has human ratings to agree with"):
         evaljudge.agree(unread, metrics=["words"])
     with pytest.raises(UserError, match="scores: row 2 is str: each row is a dict"):
         evaljudge.agree(corpus, ({"a": 1}, "b"))
@@ -170,9 +173,9 @@ def test_nothing_to_agree_with(cases, tmp_path):
     unrated = tmp_path / "unrated.jsonl"
     unrated.write_text(json.dumps(document(0)))
     scores = written(tmp_path, SCORES, "jsonl")
-    assert "no candidate has human ratings" in refusal(agreed, str(unrated), scores)
+    assert "no text has human ratings" in refusal(agreed, str(unrated), scores)
     strangers = written(tmp_path, [SCORES[0] | {"doc_id": "x"}], "jsonl")
-    assert "no score belongs to a candidate" in refusal(agreed, cases, strangers)
+    assert "no score belongs to a text" in refusal(agreed, cases, strangers)
 
 
 def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
@@ -181,7 +184,7 @@ def test_what_is_unscored_strange_or_elsewhere(cases, tmp_path):
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 texts rated by people",
         "unscored   mine on fluency: 1 of 6 (null or not finite × 1)",
-        "warning    1 score belongs to no candidate of the corpus: left out",
+        "warning    1 score belongs to no text of the corpus: left out",
     ]
     rows = [*SCORES, SCORES[0] | {"axis": "tone"}, SCORES[0] | {"axis": "*", "scorer": "words"}]
     scores = written(tmp_path, rows, "jsonl")

@@ -168,6 +168,12 @@ def test_the_same_run_and_runs_of_nothing_in_common(bench):
     assert {row["difference"] for row in told["agreement"]} <= {0.0, None}
     bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
     found = bench.diff("a", "strange")
+    renamed = [
+        row | {"candidates": [c | {"system": f"x{c['system']}"} for c in row["candidates"]]}
+        for row in rows()
+    ]
+    bench.run("renamed", corpus=renamed)
+    assert "; give both systems one name to compare their" in bench.diff("a", "renamed").text
     apart = "not compared, as no text is in both runs: scores, agreement, selections"
     assert found.text.splitlines()[-1] == apart and "unchanged" not in found.text
     assert json.loads(found.json)["not_compared"] == ["scores", "agreement", "selections"]

@@ -121,7 +121,8 @@ def test_contexts_and_ratings_that_the_task_lacks_are_told():
     rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
     (warning,) = made(write("csv", rows), force=True).warnings
     assert warning.startswith("not read, but these look like ratings: `tone`; ")
-    assert "`--column tone=ratings.AXIS`, where AXIS is one of coherence, " in warning
+    again = "evaljudge init --corpus texts.csv --task summary --model my/m --judge direct --force"
+    assert f"give `{again} --column tone=ratings.tone`, with other axes if you like (" in warning
     assert "tone" not in load_config("config.yaml").corpus.columns
 
 
@@ -133,7 +134,7 @@ def test_bad_rows_and_ids_are_named():
     assert load_config("config.yaml").bad_rows == "skip"
     passes()
     rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
-    with pytest.raises(UserError, match=r"bad \(6\): .* human_fluency: '1,5' has a comma: "):
+    with pytest.raises(UserError, match=r"6 of 6 rows are bad: .* human_fluency: '1,5' has a"):
         made(write("csv", rows), force=True)
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     file = write("csv", rows)
@@ -452,10 +453,6 @@ def test_a_doubtful_table_of_systems_is_not_read_as_one_system(more):
 
 TEXT = "The council closed the old bridge on Monday."
 NO_SHAPE: dict[str, tuple[dict[str, Any], str]] = {
-    "pairs": (
-        {"prompt": TEXT, "response_a": TEXT, "response_b": TEXT, "model_a": "A", "winner": "b"},
-        "give each text a row, with columns such as",
-    ),
     "no header": ({"d0": "d1", TEXT + " Traffic goes over it.": TEXT, "A": "B"}, "is the header"),
     "no texts": ({"article_id": "d1", "bot": "A", "fluency": 4}, "no column holds texts: add"),
 }
@@ -615,10 +612,19 @@ def test_what_looks_like_a_rating_and_is_not_taken_is_named():
     rows = [row | {"fluency_std": 0.3, "judge_fluency": 4, "n": 2} for row in as_rows(THEIRS)]
     rows = [row | {"views": "92,510", "Overall Score": 3} for row in rows]
     (warning,) = made(write("csv", rows), columns=["n="]).warnings
-    assert "these look like ratings: `fluency_std`, `judge_fluency`, `Overall Score`; " in warning
-    assert "--column 'Overall Score=ratings.overall'`, where AXIS is one of" in warning
-    unread = ["fluency_std=", "judge_fluency=", "Overall Score="]
+    assert "these look like ratings: `Overall Score`; " in warning  # no statistic, no model's
+    assert "--column 'Overall Score=ratings.overall'`, with" in warning
+    unread = ["Overall Score="]
     assert not made(write("csv", rows), columns=unread, force=True).warnings
+
+
+def test_a_scale_whose_best_is_one_is_asked_about_and_lists_in_cells_are_ratings():
+    rows = [row | {"Fluency (1=best)": 2, "coherence": "[4, 5]"} for row in as_rows(THEIRS)]
+    started = made(write("csv", rows), columns=["human_fluency="])
+    assert started.summary.endswith("people rated coherence 6")
+    assert started.warnings[0].startswith(
+        "`Fluency (1=best)` is an axis, but 1 is best there: turn"
+    )
 
 
 def test_ratings_on_no_axis_of_the_task_are_said():
@@ -657,7 +663,7 @@ def test_text_and_summary_are_both_named():
 
 def test_mostly_bad_rows_are_refused():
     rows = [row | {"model": ""} for row in as_rows(THEIRS)[1:]]
-    with pytest.raises(UserError, match=r"most rows are bad \(5\): texts\.csv:3: system: is empty"):
+    with pytest.raises(UserError, match=r"5 of 6 rows are bad: texts\.csv:3: system: is empty"):
         made(write("csv", [*as_rows(THEIRS)[:1], *rows]))
 
 
@@ -740,7 +746,7 @@ def test_the_question_about_columns_names_the_axes_and_likely_ratings():
 
     made(write("csv", [row | {"tone": 3, "mood": 1} for row in as_rows(THEIRS)]), ask)
     assert "these look like ratings: `tone`, `mood`; " in asked[0]
-    assert "give `tone=ratings.AXIS, mood=ratings.AXIS`, where" in asked[0]  # no --column here
+    assert "give `tone=ratings.tone, mood=ratings.mood`, with" in asked[0]  # no --column here
     assert (
         "where AXIS is one of coherence, consistency, fluency, relevance, or your own; THEIRS="
         in asked[0]
@@ -810,11 +816,51 @@ NESTED["by columns, as pandas writes"] = {
         for _, article, texts in EACH for s, (text, number) in texts.items()
     )} for at, name in enumerate(("article", "summary", "model", "fluency"))
 }  # fmt: skip
+NESTED["split, as pandas writes"] = {
+    "columns": ["source", "text", "system", "fluency"],
+    "index": [*range(6)],
+    "data": [[article, text, s, number]
+             for _, article, texts in EACH for s, (text, number) in texts.items()],
+}  # fmt: skip
+NESTED["by columns with our names"] = {
+    name: {f"{n}": row[at] for n, row in enumerate(NESTED["split, as pandas writes"]["data"])}
+    for at, name in enumerate(NESTED["split, as pandas writes"]["columns"])
+}
 NESTED["ratings beside an object"] = [
     {"id": n, "data": {"article": article}, "summary": text, "model": s,
      "ratings": {"fluency": number}}
     for n, article, texts in EACH for s, (text, number) in texts.items()
 ]  # fmt: skip
+
+
+NESTED["whose they are in cells"] = [
+    {"prompt": article, **{f"output_{at}": texts[s][0] for at, s in enumerate("AB")},
+     **{f"generator_{at}": s for at, s in enumerate("AB")}, "preference": 1,
+     **{f"fluency_{at}_r{r}": texts[s][1] for at, s in enumerate("AB") for r in (1, 2)}}
+    for n, article, texts in EACH
+]  # fmt: skip
+NESTED["conversations of two models"] = [
+    {"question_id": n, **{f"model_{at}": s for at, s in zip("ab", "AB", strict=True)},
+     **{f"conversation_{at}": [{"role": "user", "content": article},
+                               {"role": "assistant", "content": texts[s][0]}]
+        for at, s in zip("ab", "AB", strict=True)},
+     **{f"fluency_{at}": texts[s][1] for at, s in zip("ab", "AB", strict=True)}}
+    for n, article, texts in EACH
+]  # fmt: skip
+
+
+def test_lists_side_by_side_are_texts_and_their_ratings():
+    rows = [
+        {"id": n, "text": f"The river {n} rose. " * 9, "human_summaries": ["It rose."],
+         "machine_summaries": [f"It rose {n}.", "It fell."], "fluency": [n, 5.0]}
+        for n in range(3)
+    ]  # fmt: skip
+    assert made(write("jsonl", rows)).summary == "3 documents with 6 texts; people rated fluency 6"
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        for n, case in enumerate(corpus):
+            assert case.document.references == ("It rose.",)
+            rated = {text.text: text.ratings["fluency"] for text in case.candidates}
+            assert rated == {f"It rose {n}.": n, "It fell.": 5}
 
 
 @pytest.mark.parametrize("shape", NESTED)

@@ -132,28 +132,9 @@ def test_paths_add_up_by_hand():
 
 
 def test_nodes_are_asked_from_the_root_down():
-    assert TRIE.root == Node((), (1, 2), 0)
-    assert TRIE.read({(): FOUND[()]}, 0.0).further == [Node((1,), (3, 4, 9), 1)]
-    assert TRIE.read({(): FOUND[()], (1,): FOUND[1,]}, 0.0).further == [Node((1, 3), (9,), 2)]
-
-
-CHAIN = _compiled({"A": ((1, 2, 3), (1, 2, 4)), "B": ((5, 6, 7, 8),)}, frozenset(), frozenset())
-
-
-def test_one_request_reads_the_nodes_of_a_spelling_that_has_one_way_on():
-    root = {(): {1: log(0.5), 5: log(0.2)}}
-    a, b = Node((1, 2), (3, 4), 1), Node((5, 6, 7), (8,), 1)
-    assert CHAIN.read(root, 0.0).further == [b, a]
-    assert CHAIN.chains == {(1, 2): 1, (5, 6, 7): 1}
-    assert b.without_chain() == Node((5,), (6,), 1)
-    (single, *_) = TRIE.read({(): FOUND[()]}, 0.0).further
-    assert (TRIE.chains, single.without_chain()) == ({}, single)
-    read = {(5,): {6: log(0.9)}, (5, 6): {7: log(0.8)}, (5, 6, 7): {8: log(0.5)}}
-    logprobs, left_out, further = CHAIN.read(root | read, 0.0)
-    assert exp(logprobs["B"]) == pytest.approx(0.2 * 0.9 * 0.8 * 0.5)
-    assert exp(logprobs["A"]) == left_out == pytest.approx(0.5)  # its bound
-    assert further == [a]
-    assert CHAIN.read(root | {(5,): read[5,]}, 0.0).further == [Node((5, 6, 7), (8,), 2), a]
+    assert TRIE.root == Node((), (1, 2))
+    assert TRIE.read({(): FOUND[()]}, 0.0).further == [Node((1,), (3, 4, 9))]
+    assert TRIE.read({(): FOUND[()], (1,): FOUND[1,]}, 0.0).further == [Node((1, 3), (9,))]
 
 
 LONG = {"A": ((1,), (2, 5)), "B": ((3,), (4, 6))}
@@ -208,9 +189,7 @@ def followed(
     found: dict[Ids, Mapping[int, float]] = {(): rows[()]}
     while further := (reading := labels.read(found, exactness)).further:
         for node in further:
-            found |= {
-                node.path[:n]: rows[node.path[:n]] for n in range(node.since, len(node.path) + 1)
-            }
+            found[node.path] = rows[node.path]
     return reading
 
 
@@ -260,10 +239,3 @@ def test_a_model_without_a_template_must_be_called_a_base_model(chat):
     with pytest.raises(UserError, match=r"the model has no chat template: .*write `chat: none`"):
         read_template(Tokeniser(FakeHf()), chat, frozenset())
     assert isinstance(read_template(Tokeniser(FakeHf()), None, frozenset()), Template)
-
-
-def test_a_plan_counts_the_requests_of_one_answer_as_it_is_written():
-    hf = FakeHf(*prefixes("very", " very"))
-    labels = compiled(Options(("very good", "very bad", "so")), hf)
-    # `very` and the space at once, `g` or `b`, and letter by letter what is left
-    assert [len(node.path) - node.since for node in labels.nodes_of_one_answer] == [1, 2]

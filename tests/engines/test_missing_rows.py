@@ -15,11 +15,10 @@ import pytest
 
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.vllm import VllmModel
-from evaljudge.model.asks import Options, Prompt
+from evaljudge.model.asks import Prompt
 
 pytestmark = [pytest.mark.engine, pytest.mark.cuda_path]
 PROMPT, SINCE = (7, 8, 9, 5, 6), 3
-MANY = Options(("rain closed the", "bridge of boats", "old old old"))
 ASKED = [Prompt(("The river rose after two days of rain. " * 30,))]
 
 
@@ -56,7 +55,7 @@ def test_of_chosen_rows_there_are_all_or_none():
 @pytest.fixture
 def losing(engine):
     """A model whose engine gives no row of a prompt in the first so many of its outputs."""
-    model = engine(exactness=0.0)
+    model = engine()
     given = model._sampling.of_prompt
     losses: list[bool] = []
 
@@ -81,9 +80,3 @@ def test_a_text_whose_rows_are_missing_is_weighed_again(losing):
     assert again.spent[1].cached == 0
     assert again.logprobs == pytest.approx(wanted.logprobs, abs=1e-4)
     assert never.reason == "the engine gave no probability of a token of the text"
-
-
-def test_answers_whose_rows_are_missing_are_read_token_by_token(losing):
-    (wanted,), (again,) = (asyncio.run(losing(n).choose(ASKED, MANY)) for n in (0, 999))
-    assert len(again.spent) > len(wanted.spent)
-    assert again.logprobs == pytest.approx(wanted.logprobs, abs=1e-4)

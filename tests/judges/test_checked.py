@@ -13,9 +13,9 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution import shards
 from evaljudge.judges.checked import own_code
-from evaljudge.judges.collector import NothingCollected
 from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model.asks import Options, Prompt
 from evaljudge.plugins import added_code
 from evaljudge.records import ANY_AXIS, Score, Verdict
@@ -154,7 +154,7 @@ def test_what_it_does_wrong_is_said_before_the_other_cases_are_asked(run, judge)
     assert run.asks <= 6 * OPEN
 
 
-class FindsNothing(NothingCollected):
+class FindsNothing(SumCollector):
     def findings(self, found: Any) -> Any:
         return None
 
@@ -182,7 +182,7 @@ def test_a_score_that_is_missing_later_is_named_by_the_report(run):
 
 
 class Fitting(Sound):
-    def fit(self, verdicts: Any) -> None:
+    def fit(self, verdicts: Any, ratings: Any) -> None:
         raise ValueError(f"{len(list(verdicts))} verdicts")
 
 

@@ -13,13 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Agreement
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.engines.scripted import Scripted, any_option, noise
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import (
-    Collector,
     CollectorOptions,
     Found,
     JudgeFindings,
@@ -29,6 +27,7 @@ from evaljudge.judges.collector import (
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.model.asks import Failed, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
@@ -104,19 +103,18 @@ def found_of(judge: Judge, shards: Sequence[SeenShard]) -> Found:
         by = by_document(shard.scores)
         for case in shard.cases:
             tables.add(case, by[case.document.doc_id])
-    rows = [Agreement("sample", "pearson", 0.2, 0.1, 0.3, 9, 0, scorer="mine", axis="fluency")]
     rated = tables.as_rated()
-    return Found(rated, rated.code_of, rows)
+    return Found(rated, rated.code_of)
 
 
-def seen(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+def seen(make: Callable[[], SumCollector], shards: Sequence[SeenShard]) -> SumCollector:
     collector = make()
     for shard in shards:
         collector.see(shard)
     return collector
 
 
-def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+def added(make: Callable[[], SumCollector], shards: Sequence[SeenShard]) -> SumCollector:
     """A collector for each shard, as workers make them."""
     total = make()
     for shard in shards:
@@ -177,7 +175,7 @@ def test_other_judges_say_nothing_beyond_their_scores(kind):
     make = judge_of(kind).collecting(CollectorOptions())
     cases = drawn_cases(Random(0), 0)
     shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
-    found = Found(Tables([]).as_rated(), {}, [])
+    found = Found(Tables([]).as_rated(), {})
     assert added(make, [shard, shard]).findings(found) == JudgeFindings()
 
 

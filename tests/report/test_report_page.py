@@ -146,7 +146,7 @@ def test_a_hostile_corpus_is_shown_as_it_is_and_adds_nothing(hostile):
     words = [one_line(word) for word in hostile.warnings]
     said = [word.replace("`", "").replace("a | b", "A | b") for word in words]
     assert any(reader.items[at : at + len(said)] == said for at in range(len(reader.items)))
-    assert [row[0] for row in reader.tables["Scored candidates"][1:]] == words
+    assert [row[0] for row in reader.tables["Scored texts"][1:]] == words
 
 
 @pytest.mark.parametrize(

@@ -149,10 +149,10 @@ def test_what_has_no_room_is_counted_and_is_there_in_full():
     said = lines(_everything())
     assert 29 <= len(said) <= 30  # an axis takes two lines
     axes = sum(line.startswith("axis ") for line in said)
-    left = [int(line.split()[1]) for line in said if line.endswith("more axes")]
+    left = [int(line.split()[1]) for line in said if line.endswith("more of the axes")]
     assert axes + sum(left) == 30
     selected = sum(line.startswith("selected") for line in said)
-    assert f"and {25 - selected} more selections: runs/x/selected/" in said
+    assert f"and {25 - selected} more of the selections: runs/x/selected/" in said
     warned = sum(line.startswith("warning: warning number") for line in said)
     assert warned >= 1 and f"warning: the report lists {40 - warned} more" in said
     unscored = sum(line.startswith("unscored") for line in said)

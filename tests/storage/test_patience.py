@@ -38,12 +38,12 @@ def test_an_address_that_has_never_answered_is_given_up_in_seconds(monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "When looking: AWS Error SLOW_DOWN during x", "An error occurred (500) when"]
+    "answer", ["", "Server returned non-2xx status code: 503 Service Unavailable: "]
 )
 def test_a_place_that_has_answered_is_waited_for(answer, monkeypatch, hasty):
     """Well, or with an error of its own."""
     monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.01)
-    answers = iter([answer, *5 * ["AWS Error NETWORK_CONNECTION during HeadObject"], ""])
+    answers = iter([answer, *5 * ["HTTP error: error sending request"], ""])
 
     def answered() -> None:
         if said := next(answers):

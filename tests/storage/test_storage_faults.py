@@ -13,7 +13,7 @@ import pytest
 
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
-from evaljudge.storage.s3 import S3Objects
+from evaljudge.storage.place import objects
 from evaljudge.storage.seals import parquet
 from tests.s3.proxy import FaultProxy
 
@@ -198,8 +198,8 @@ def test_a_use_that_fails_for_too_long_is_given_up(use, fault, s3, s3_proxy, pat
     "use",
     [
         lambda place: place.write("a", b"x"),
-        lambda place: S3Objects(place.uri).read("a"),
-        lambda place: S3Objects(place.uri).put_if("a", b"x"),
+        lambda place: objects(place.uri).read("a"),
+        lambda place: objects(place.uri).put_if("a", b"x"),
     ],
 )
 def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(use, refused, monkeypatch, s3):

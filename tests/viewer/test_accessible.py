@@ -104,7 +104,7 @@ def test_everything_is_reached_by_the_keyboard(link, browser):
 @pytest.mark.long
 def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link, browser):
     with listed(browser, link) as page:
-        table = page.locator("table", has_text="Scored candidates").first
+        table = page.locator("table", has_text="Scored texts").first
         table.locator("thead button").first.focus()
         for order in ("ascending", "descending"):
             page.keyboard.press("Enter")
@@ -133,7 +133,7 @@ def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(link, brows
             ".map((one) => one.ariaLabel)"
         )
         assert cut == []
-        heads = page.locator("table", has_text="Scored candidates").first.locator("thead th")
+        heads = page.locator("table", has_text="Scored texts").first.locator("thead th")
         assert heads.first.inner_text() == "scorer"
         pictures = page.locator("main svg")
         assert pictures.count() > 2

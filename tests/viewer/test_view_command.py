@@ -18,7 +18,7 @@ from evaljudge.report.first import Headline
 from evaljudge.runs.outcome import open_run
 from evaljudge.viewer import site
 from evaljudge.viewer.site import RunIndex, trend
-from tests.viewer.pages import make_run
+from tests.viewer.pages import make_run, write_corpus
 
 JUDGES: dict[str, Any] = {"judges": {"geval": {}}, "view": 20}
 
@@ -53,7 +53,7 @@ def test_the_same_run_differs_in_nothing(first):
     index = RunIndex(run, RunIndex(run))
     assert index.comparison() == {
         "out": first.out, "name": "run", "texts": 120, "differ": [0] * len(index.scales),
-        "shared": ["fair", "good"], "changed": [], "otherwise": {},
+        "edited": [], "shared": ["fair", "good"], "changed": [], "otherwise": {},
     }  # fmt: skip
 
 
@@ -80,6 +80,22 @@ def test_scorers_made_otherwise_and_runs_without_a_common_text(first, tmp_path):
     with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
         made_site(ViewOptions(first.out, beside=other.out))
     assert made_site(ViewOptions(first.out, beside=first.out))
+
+
+def test_texts_that_are_others_in_the_other_run_are_said(first, tmp_path):
+    """Their scores differ for that reason, so the other text is shown, too."""
+    corpus = write_corpus(tmp_path / "edited.jsonl")
+    rows = [json.loads(line) for line in Path(corpus).read_text().splitlines()]
+    rows[0]["candidates"][0]["text"] = "Another text."
+    Path(corpus).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    other = make_run(tmp_path, "other", corpus=corpus, judges={}, select=[])
+    reads = made_site(ViewOptions(first.out, beside=other.out)).reads
+    page = reads["/"]({}).content.decode()
+    assert '"edited":[0]' in page and "In 1 of these, marked ≠, the two runs judged" in page
+    edited, same = (reads["/text"]({"row": row}).content.decode() for row in "01")
+    assert f'<section class="beside edited"><h3>In {other.out}, of another text</h3>' in edited
+    assert "Another text." in edited
+    assert f'<section class="beside"><h3>In {other.out}</h3>' in same
 
 
 def test_disagreement_on_the_page_is_that_over_the_whole_run(first):

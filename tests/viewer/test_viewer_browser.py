@@ -156,7 +156,7 @@ def test_the_threshold_says_what_it_selects(link, browser, outcome):
 @pytest.mark.long
 def test_every_table_is_sorted_by_a_click(link, browser):
     with opened(browser, link) as page:
-        table = page.locator("table", has_text="Scored candidates").first
+        table = page.locator("table", has_text="Scored texts").first
         before = table.locator("tbody th").all_text_contents()
         table.locator("thead button").first.click()
         assert table.locator("tbody th").all_text_contents() == sorted(before)

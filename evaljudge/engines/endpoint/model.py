@@ -17,7 +17,7 @@ from evaljudge.engines.endpoint.bounds import TopTokens, read_samples, read_show
 from evaljudge.engines.endpoint.client import Client, Json, Unanswered
 from evaljudge.engines.endpoint.served import Served, of_ids, reading, reading_ids
 from evaljudge.engines.endpoint.texts import as_ids, neutralised
-from evaljudge.engines.labels import CompiledOptions, compile_options
+from evaljudge.engines.labels import CompiledOptions, Node, compile_options
 from evaljudge.engines.sentences import Prepared
 from evaljudge.engines.source import LowMass, ModelSource
 from evaljudge.engines.template import COMPLETION_TAIL, DrawKey, Rendered, Template
@@ -139,16 +139,17 @@ class EndpointModel(Prepared[CompiledOptions | None]):
 
     async def _read_exactly(self, asked: Rendered, labels: CompiledOptions) -> Chosen:
         """Node by node of the options' trie, as far as `exactness` needs it (labels.py)."""
-        found, nodes, replies = dict[Ids, dict[int, float]](), [labels.root], list[Json]()
+        found, replies = dict[Ids, dict[int, float]](), list[Json]()
+        further: Sequence[Node] = [labels.root]
         while True:
-            for node in nodes:
+            for node in further:
                 ids = asked.ids + node.path
                 replies.append(await self._ask(ids, 1, **reading_ids(node.ids)))
                 with reading():
                     row = of_ids(self._served.rows(replies[-1])[0])
                     found[node.path] = {i: row[i] for i in node.ids}
             logprobs, left_out, further = labels.read(found, self._exactness)
-            if not (nodes := [node.without_chain() for node in further]):
+            if not further:
                 spent, key = self._served.spent(*replies), DrawKey(self._seed, asked.parts)
                 return Chosen(logprobs, (), spent, key, left_out)
 

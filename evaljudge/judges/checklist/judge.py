@@ -14,7 +14,6 @@ rated, the ridge keeps all weights near their mean.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -23,7 +22,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.agreement.documents import folded
 from evaljudge.agreement.pairs import Floats
-from evaljudge.judges.protocol import Ratings
+from evaljudge.judges.protocol import Learnt, Ratings
 from evaljudge.judges.shared.asking import ANY_WORDS, check_place, document_texts, fold, scored
 from evaljudge.judges.shared.one_question import BriefKey, OneQuestion, Texts
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST
@@ -139,27 +138,16 @@ class Checklist(OneQuestion):
         further = self.scorers[len(scores) :]
         return scores + [scored(verdict, scorer, verdict.axis, fitted) for scorer in further]
 
-    def fit_to(
-        self, ratings: Callable[[], Ratings], verdicts: Iterable[Verdict]
-    ) -> "FittedWeights | None":
-        return fit_weights(verdicts, ratings(), self.score) if self.settings.fitted else None
+    def fit(self, verdicts: Iterable[Verdict], ratings: Callable[[], Ratings]) -> Learnt | None:
+        return fit_weights(verdicts, ratings()) if self.settings.fitted else None
 
-
-@dataclass(frozen=True)
-class FittedWeights:
-    """`learnt`: of each axis with its questions, c and each w: for documents without ratings, and
-    by fold."""
-
-    learnt: Mapping[str, Any]
-    score_with: Callable[[Verdict, float | Failed], list[Score]]
-
-    def score(self, verdict: Verdict) -> list[Score]:
+    def score_by(self, learnt: Learnt, verdict: Verdict) -> list[Score]:
         asked, yes = answers_of(verdict)
-        if not (fit := self.learnt.get(asked)):
-            return self.score_with(verdict, TOO_FEW)
+        if not (fit := learnt.get(asked)):
+            return self.score(verdict, TOO_FEW)
         fold = fit["fold_of"].get(verdict.doc_id)
         weights = fit["whole"] if fold is None else fit["folds"][fold]
-        return self.score_with(verdict, float(np.dot(weights, [1.0, *yes])))
+        return self.score(verdict, float(np.dot(weights, [1.0, *yes])))
 
 
 def answers_of(verdict: Verdict) -> tuple[str, list[float]]:
@@ -169,22 +157,19 @@ def answers_of(verdict: Verdict) -> tuple[str, list[float]]:
     return asked, [Chosen(answer["logprobs"]).p["Yes"] for answer in answers]
 
 
-def fit_weights(
-    verdicts: Iterable[Verdict], ratings: Ratings,
-    score_with: Callable[[Verdict, float | Failed], list[Score]],
-) -> FittedWeights:  # fmt: skip
+def fit_weights(verdicts: Iterable[Verdict], ratings: Ratings) -> dict[str, Any]:
+    """Of each axis with its questions, c and each w: for documents without ratings, and by fold."""
     rated: dict[str, list[tuple[str, list[float], float]]] = {}
     for verdict in verdicts:
         rating = ratings.get((verdict.doc_id, verdict.system), {}).get(verdict.axis)
         if verdict.status == "ok" and rating is not None:
             asked, yes = answers_of(verdict)
             rated.setdefault(asked, []).append((verdict.doc_id, yes, rating))
-    learnt = {
+    return {
         asked: fit
         for asked, rows in sorted(rated.items())
         if (fit := _fit(*zip(*rows, strict=True)))
     }
-    return FittedWeights(learnt, score_with)
 
 
 def _fit(documents: Sequence[str], *numbers: Sequence[Any]) -> dict[str, Any] | None:

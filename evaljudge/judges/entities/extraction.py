@@ -32,8 +32,8 @@ from math import ceil, fsum
 from operator import mul
 from typing import Any, Literal
 
-from evaljudge.judges.shared.passages import find, sentences
 from evaljudge.judges.shared.structured import Bill, ask, list_of, object_of, one_of, string
+from evaljudge.metrics.passages import find, sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Writing
 from evaljudge.model.counting import cost

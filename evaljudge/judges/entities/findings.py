@@ -17,7 +17,8 @@ from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, S
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import NO_RUBRIC, OPTIONS, Answer, Rule
 from evaljudge.judges.entities.evidence import questions, read_evidence
-from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, folded, label_agreement
+from evaljudge.judges.entities.extraction import folded
+from evaljudge.judges.entities.labels import EntityAgreementRow, Labels, label_agreement
 from evaljudge.judges.shared.counting import Sizes, Sums, size_columns, sizes, table
 from evaljudge.sections import Section
 from evaljudge.sections.figures import NONE, bracketed, percent, ratio

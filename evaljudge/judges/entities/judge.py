@@ -7,6 +7,7 @@ shares by equations.py, or by the model of modelled.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -18,9 +19,9 @@ from evaljudge.judges.entities.equations import Decide, majority
 from evaljudge.judges.entities.extraction import Extraction, RubricEntry
 from evaljudge.judges.entities.findings import counted, report
 from evaljudge.judges.entities.labels import read_labels
-from evaljudge.judges.entities.modelled import ByModel, model_votes, patterns
+from evaljudge.judges.entities.modelled import by_model, model_votes, patterns
 from evaljudge.judges.entities.voting import CHOICES, TEMPLATES, Sheet, Voting
-from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
+from evaljudge.judges.protocol import Judge, Judged, Learnt, Part, Ratings
 from evaljudge.judges.shared.asking import reason_unscorable, scored
 from evaljudge.judges.shared.counting import SumCollector
 from evaljudge.judges.shared.structured import Bill
@@ -163,7 +164,7 @@ class Entities(Judge):
         for candidate in case.candidates:
             key = (case.document.doc_id, candidate.system, self.name, ANY_AXIS)
             if sheet := sheets.get(candidate.system):
-                verdicts.append(Verdict(*key, sheet.evidence(), tokens=sheet.bill.tokens))
+                verdicts.append(Verdict(*key, sheet.evidence, tokens=sheet.bill.tokens))
             else:
                 reason = reason_unscorable(case.document, candidate)
                 verdicts.append(Verdict(*key, {}, "unscored", reason))
@@ -188,10 +189,14 @@ class Entities(Judge):
     def score(self, verdict: Verdict) -> list[Score]:
         return self._scores(verdict, majority)
 
-    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+    def fit(self, verdicts: Iterable[Verdict], ratings: Callable[[], Ratings]) -> Learnt | None:
         if self._settings.votes == "majority":
             return None
-        return ByModel(self._scores, model_votes(patterns(verdicts)))
+        models = model_votes(patterns(verdicts))
+        return {aspect: asdict(model) for aspect, model in models.items()}
+
+    def score_by(self, learnt: Learnt, verdict: Verdict) -> list[Score]:
+        return self._scores(verdict, by_model(learnt))
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
         file = wanted.keys.get(LABELS)

@@ -5,8 +5,9 @@
 
 People replace null by one of the aspect's answers (OPTIONS); for readability, `yes` is a sentence
 with an issue. A label belongs to the entity of its candidate and aspect whose text is the same
-except for case and space. Where several entities have the same text, the rows are matched in their
-order, which an export keeps. Cohen's kappa and its interval are computed by agreement/labels.py.
+except for case, space and a last point. Where several entities have the same text, the rows are
+matched in their order, which an export keeps. Cohen's kappa and its interval are computed by
+agreement/labels.py.
 """
 
 import json
@@ -22,6 +23,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import CollectorOptions, SeenShard
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.evidence import questions, read_evidence
+from evaljudge.judges.entities.extraction import folded
 from evaljudge.records import Verdict
 from evaljudge.storage import Output, Shard, ahead, to_write
 from evaljudge.text import shown
@@ -32,10 +34,6 @@ Answered = tuple[At, Answer | None]  # a verdict that people may have a label fo
 Row = dict[str, Any]
 Labels = Mapping[At, Sequence[Answer | None]]
 """Each entity's labels in the order of the file; None where a row is not filled in."""
-
-
-def folded(entity: str) -> str:
-    return " ".join(entity.split()).casefold()
 
 
 def read_labels(file: str) -> Labels:

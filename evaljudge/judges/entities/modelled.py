@@ -26,8 +26,8 @@ Policy:
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import fsum, prod
 from typing import Any
 
@@ -43,7 +43,7 @@ from evaljudge.judges.entities.equations import (
     ruling,
 )
 from evaljudge.model.asks import Failed
-from evaljudge.records import Score, Verdict
+from evaljudge.records import Verdict
 
 Patterns = Counter[frozenset[tuple[str, Answer]]]
 """How many entities the prompts gave these answers, each by its prompt."""
@@ -104,24 +104,15 @@ def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
     return counts
 
 
-@dataclass(frozen=True)
-class ByModel:
-    """Scores by the model of the votes on an aspect, where there is one, else by majority."""
+def by_model(learnt: Mapping[str, Any]) -> Decide:
+    """By the model of the votes on an aspect, where there is one, else by majority."""
+    models = {aspect: AspectModel(**model) for aspect, model in learnt.items()}
 
-    scores: Callable[[Verdict, Decide], list[Score]]
-    """Of a verdict, with how its votes are decided."""
-    models: Mapping[Aspect, AspectModel]
+    def decide(aspect: Aspect, votes: Votes) -> Answer | Failed:
+        model = models.get(aspect)
+        return model.of(answers(aspect, votes)) if model else majority(aspect, votes)
 
-    @property
-    def learnt(self) -> dict[str, Any]:
-        return {aspect: asdict(model) for aspect, model in self.models.items()}
-
-    def decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        fitted = self.models.get(aspect)
-        return fitted.of(answers(aspect, votes)) if fitted else majority(aspect, votes)
-
-    def score(self, verdict: Verdict) -> list[Score]:
-        return self.scores(verdict, self.decide)
+    return decide
 
 
 def model_votes(times_of: Mapping[Aspect, Patterns]) -> dict[Aspect, AspectModel]:

@@ -13,14 +13,14 @@ A prompt's vote on an entity or sentence, with its probabilities or its reason:
 
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote, ruling_of
-from evaljudge.judges.entities.evidence import PLACED
+from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
 from evaljudge.judges.entities.extraction import Entity, Extracted, numbered
-from evaljudge.judges.shared.passages import same_heading, sentences
+from evaljudge.judges.shared.asking import fold
 from evaljudge.judges.shared.structured import Bill, ask, object_of, one_of, string
+from evaljudge.metrics.passages import sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost
@@ -75,9 +75,8 @@ class Sheet:
         style = dict.fromkeys(PROMPTS["readability"], target)
         headings, of_truth = _headings(candidate.text), _headings(truth or "")
         # a single unknown heading does not count: it may be just “Here is the summary:”
-        is_sectioned = len(headings) > 1 or any(
-            same_heading(h, other) for h in headings for other in [*definitions, *of_truth]
-        )
+        known = {*map(fold, [*definitions, *of_truth])}
+        is_sectioned = len(headings) > 1 or not known.isdisjoint(map(fold, headings))
 
         def ask(aspect: Aspect, subject: str, given: Mapping[str, Material]) -> dict[str, Vote]:
             """The votes to come; `given`: the material of each prompt."""
@@ -94,16 +93,14 @@ class Sheet:
             heading = entity.heading if is_sectioned else ""
             given: dict[str, Material] = {"definition": {"source": document.source}}
             if heading:
-                defined = (
-                    text for name, text in definitions.items() if same_heading(name, heading)
-                )
-                given["definition"] = {"heading": heading, "definition": next(defined, None)}
+                defined = {fold(name): text for name, text in definitions.items()}
+                given["definition"] = {"heading": heading, "definition": defined.get(fold(heading))}
             if truth:
                 given["section"] = {"truth": truth, "heading": heading if of_truth else ""}
             return given
 
         parts = {"rubric": rubric, "entities": extracted.entities}
-        self._evidence: dict[str, Any] = {
+        self.evidence: dict[str, Any] = {
             "rubric": [
                 {"entity": entity, "votes": ask("completeness", entity, fitting)}
                 for entity in ([] if isinstance(rubric, Failed) else rubric)
@@ -124,20 +121,8 @@ class Sheet:
             ],
             "dropped": list(extracted.dropped),
             "failed": {n: part.reason for n, part in parts.items() if isinstance(part, Failed)},
+            "replies": self.bill.replies,
         }
-
-    def evidence(self) -> dict[str, Any]:
-        """The evidence with the rulings, so that readers can distinguish denied from divided."""
-        for entity in self._evidence["rubric"]:
-            entity["ruling"] = _ruling("completeness", entity["votes"])
-        for entity in self._evidence["entities"]:
-            entity["rulings"] = {aspect: _ruling(aspect, entity[aspect]) for aspect in PLACED}
-        return self._evidence | {"replies": self.bill.replies}
-
-
-def _ruling(aspect: Aspect, votes: Mapping[str, Vote]) -> dict[str, str]:
-    decision = ruling_of(aspect, votes)
-    return {"failed": decision.reason} if isinstance(decision, Failed) else asdict(decision)
 
 
 def _headings(text: str) -> list[str]:

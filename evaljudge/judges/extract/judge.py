@@ -23,9 +23,9 @@ from pydantic import Field
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.judges.shared.one_question import Answers, Asked, QuestionJudge
-from evaljudge.judges.shared.passages import sentences
 from evaljudge.judges.shared.scale import RATINGS, mean_rating, ratings_section
 from evaljudge.metrics.lexical import spaced, words
+from evaljudge.metrics.passages import sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task

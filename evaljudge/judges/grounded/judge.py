@@ -10,7 +10,6 @@ window of the source with each sentence of the text (`rate`):
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import islice, pairwise
 from statistics import fmean
 from typing import Annotated, Any, TypedDict
@@ -20,7 +19,7 @@ from pydantic import Field
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.judges.shared.asking import reason_unscorable, scored
-from evaljudge.judges.shared.passages import sentences
+from evaljudge.metrics.passages import sentences
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Rating
 from evaljudge.model.counting import cost
@@ -32,7 +31,6 @@ from evaljudge.settings import Settings, read_settings
 SUPPORTED = ("entailment", "entailed", "supported", "supports", "consistent", "grounded")
 """What models call the label that is meant, in small or capital letters."""
 NO_SENTENCE = "the text has no sentence"
-SOURCES = 8
 
 
 class GroundedEvidence(TypedDict):
@@ -54,7 +52,6 @@ class GroundedSettings(Settings):
     """What stands between window and sentence, in place of what the tokenizer puts there."""
 
 
-@lru_cache(SOURCES)
 def windows_of(source: str, most: int) -> list[str]:
     """The source, cut before sentences; nothing of it is left out."""
     starts = [sentence.start for sentence in sentences(source)]

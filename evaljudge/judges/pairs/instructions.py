@@ -11,8 +11,7 @@ After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Mod
 An answer decides for the text with the greater probability; how sure it is does not count.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
 from operator import attrgetter
 from statistics import fmean
@@ -26,7 +25,7 @@ from evaljudge.judges.shared.references import text_brief
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing, Written
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Document, Score, Verdict
+from evaljudge.records import Axis, Brief, Document, Verdict
 
 PARAPHRASE = "pairs.paraphrase"
 WRITING = Writing(max_tokens=512, temperature=1.0)
@@ -150,23 +149,13 @@ def fairest(tried: Mapping[str, Sums]) -> str:
     return min(fair, key=lambda number: (-fair[number], int(number)), default=str(OURS))
 
 
-@dataclass(frozen=True)
-class KeptInstructions:
+def kept_instructions(tried: Mapping[str, Mapping[str, Sums]]) -> dict[str, Any]:
     """The instruction that is kept on each axis, and what each that was tried came to."""
-
-    tried: Mapping[str, Mapping[str, Sums]]
-    scored_by: Callable[[Verdict, str | None], list[Score]]
-
-    @property
-    def learnt(self) -> dict[str, Any]:
-        return {
-            axis: {
-                "kept": fairest(sums),
-                "texts": {number: row["ranked"] for number, row in sums.items()},
-                "first_place": {n: first_place(row) for n, row in sums.items() if row["answered"]},
-            }
-            for axis, sums in sorted(self.tried.items())
+    return {
+        axis: {
+            "kept": fairest(sums),
+            "texts": {number: row["ranked"] for number, row in sums.items()},
+            "first_place": {n: first_place(row) for n, row in sums.items() if row["answered"]},
         }
-
-    def score(self, verdict: Verdict) -> list[Score]:
-        return self.scored_by(verdict, fairest(self.tried.get(verdict.axis, {})))
+        for axis, sums in sorted(tried.items())
+    }

@@ -24,13 +24,13 @@ from evaljudge.judges.pairs.findings import counted, report
 from evaljudge.judges.pairs.instructions import (
     OURS,
     Instructions,
-    KeptInstructions,
     by_document,
     document_fairness,
     instruction_in,
+    kept_instructions,
 )
 from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
-from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.protocol import Judge, Judged, Learnt, Part, Ratings
 from evaljudge.judges.shared.counting import SumCollector, Sums, add
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
@@ -174,24 +174,25 @@ class PairsJudge(Judge):
         evidence = {"instructions": plain} if self._settings.optimise else plain.popitem()[1]
         return Verdict(*key, evidence, tokens=tokens)
 
-    def fit(self, verdicts: Iterable[Verdict]) -> KeptInstructions | None:
+    def fit(self, verdicts: Iterable[Verdict], ratings: Callable[[], Ratings]) -> Learnt | None:
         if not self._settings.optimise:
             return None
         tried: Sums = {}
         for axis, number, texts in by_document(verdicts):
             add(tried, {axis: {number: document_fairness(texts.values())}})
-        return KeptInstructions(tried, self._scored_by)
+        return kept_instructions(tried)
 
     def score(self, verdict: Verdict) -> list[Score]:
-        return self._scored_by(verdict, None)
+        return self.score_by({}, verdict)
 
-    def _scored_by(self, verdict: Verdict, kept: str | None) -> list[Score]:
-        """`kept`: the number of the instruction; None: the first."""
+    def score_by(self, learnt: Learnt, verdict: Verdict) -> list[Score]:
+        """By the instruction that is kept on the axis, or else the first."""
         key = verdict.doc_id, verdict.system
         content: Mapping[str, Any] = verdict.evidence
         if "instructions" in content:
             tried = content["instructions"]
-            content = tried[kept or next(iter(tried))]
+            of_axis = learnt.get(verdict.axis, {})
+            content = tried[of_axis.get("kept", next(iter(tried)))]
         reason = verdict.reason or content.get("failed", "")
         if reason:
             return [Score(*key, scorer, verdict.axis, None, reason) for scorer in self.scorers]

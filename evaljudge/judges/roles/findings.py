@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import ORDERS, read_polled
 from evaljudge.judges.shared.counting import (
@@ -27,7 +26,7 @@ from evaljudge.judges.shared.counting import (
     table,
 )
 from evaljudge.sections import Bars, Section, Table
-from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, bracketed, ratio, together
+from evaljudge.sections.figures import ratio
 from evaljudge.settings import yaml_beside
 
 MOST_REASONS = 5
@@ -135,14 +134,12 @@ def role_row(judge: str, sums: Sums) -> RoleRow:
     )
 
 
-def report(judge: str, scorers: Sequence[str], sums: Sums, found: Found) -> JudgeFindings:
+def report(judge: str, sums: Sums, found: Found) -> JudgeFindings:
     row = role_row(judge, sums or counted(SeenShard([], [])))
-    agreement = [a for a in found.agreement if a.scorer in scorers and a.coefficient == "pearson"]
-    return JudgeFindings([section(row, agreement)], {"roles": [row]})
+    return JudgeFindings([section(row)], {"roles": [row]})
 
 
-def section(row: RoleRow, pearson: Sequence[Agreement]) -> Section:
-    """`pearson`: the agreement of this judge's scorers, by this coefficient."""
+def section(row: RoleRow) -> Section:
     differ = row.both_first + row.both_second
     parts = [
         ("sizes", table(
@@ -175,12 +172,9 @@ def section(row: RoleRow, pearson: Sequence[Agreement]) -> Section:
                              "why without readers", "documents")),
         ("", _reasons(row, row.dropped, "Roles that were not asked", "why not asked", "roles")),
         ("", _reasons(row, row.notes, "Noted of documents", "noted", "documents")),
-        ("absolute", absolute_pearson(pearson)),
     ]  # fmt: skip
     present = [(note, part) for note, part in parts if part.rows]
     notes = [NOTES[note] for note, _ in present if note]
-    notes += [NOTES["paper"]] if pearson else []
-    notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(a.sampled for a in pearson) else []
     is_quoted = any("“…”" in cells[1] for _, part in present for cells in part.rows)
     notes += [NOTES["quoted"]] if is_quoted else []
     bars = [share_bar(row.judge, differ, row.both)] if row.both else []
@@ -196,33 +190,3 @@ def _reasons(row: RoleRow, times_of: Mapping[str, int], title: str, why: str, of
     named += [(OTHERS, others)] if others else []
     columns = [("judge", lambda _: row.judge), (why, lambda r: r[0]), (of, lambda r: r[1])]
     return table(title, named, *columns)
-
-
-def absolute_pearson(rows: Sequence[Agreement]) -> Table:
-    """A row for each scorer and axis, a column for each level."""
-    by_scale: dict[tuple[str, str], dict[str, Agreement]] = {}
-    for row in rows:
-        by_scale.setdefault((row.scorer, row.axis), {})[row.level] = row
-    there = [level for level in LEVELS if any(row.level == level for row in rows)]
-    cells = []
-    for scale, at in by_scale.items():
-        numbers = together(at[level].n for level in there if level in at)
-        cells.append([*scale, *(_absolute(at.get(level)) for level in there), numbers])
-    heads = ["scorer", "axis", *(f"|Pearson| {level}" for level in there), "n"]
-    title = "Absolute Pearson correlation with people"
-    return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
-
-
-def _absolute(row: Agreement | None) -> str:
-    if row is None or row.value is None:
-        return NONE
-    size = bracketed(abs(row.value), *folded(row.low, row.high), row.sampled)
-    return f"{size} negative" if round(row.value, 3) < 0 else size
-
-
-def folded(low: float | None, high: float | None) -> tuple[float | None, float | None]:
-    """The interval of the absolute values: (-0.2, 0.1) -> (0.0, 0.2)."""
-    if low is None or high is None:
-        return None, None
-    least, most = sorted((abs(low), abs(high)))
-    return (0.0 if low <= 0 <= high else least), most

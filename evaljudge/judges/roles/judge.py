@@ -218,7 +218,7 @@ class Roles(Judge):
         ]
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SumCollector]:
-        return partial(SumCollector, counted, partial(report, self.name, tuple(self.scorers)))
+        return partial(SumCollector, counted, partial(report, self.name))
 
 
 # the equations of the paper, and other scores from the same poll

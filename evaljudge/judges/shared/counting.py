@@ -44,10 +44,11 @@ def add(total: Sums, more: Mapping[Any, Any]) -> None:
 
 @dataclass
 class SumCollector:
-    """A collector that adds up what `count` says of each shard; `report` reads the sums."""
+    """Adds up what `count` says of each shard, which must not grow with the corpus; `report` reads
+    the sums. By itself it counts nothing, and reports nothing."""
 
-    count: Callable[[SeenShard], Sums]
-    report: Callable[[Sums, Found], JudgeFindings]
+    count: Callable[[SeenShard], Sums] = lambda shard: {}
+    report: Callable[[Sums, Found], JudgeFindings] = lambda sums, found: JudgeFindings()
     sums: Sums = field(default_factory=dict)
 
     def see(self, shard: SeenShard) -> None:

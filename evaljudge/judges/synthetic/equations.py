@@ -45,10 +45,8 @@ STRENGTH = log(6)
 # loses against every reference would have no finite position.
 PRIOR = 0.1
 
-# Newton's method, which halves the interval where a step is not half as long as the one before. Its
-# error after a step is about the square of that before, so after one as small as LAST_STEP it is
-# below what a float holds.
-MOST_STEPS, LAST_STEP = 100, 1e-9
+# Each halves the interval in which a position lies; after these it is narrower than a float holds.
+HALVINGS = 60
 
 
 @dataclass(frozen=True)
@@ -128,25 +126,13 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
     widest = max(abs(rating - MIDDLE) for rating in texts.ratings)
     # Beyond the outermost anchor by this much, the prior outweighs even unanimous comparisons.
     reach = widest + log(2 * (len(texts.ratings) + PRIOR) / PRIOR) / STRENGTH
-    low, high = np.full(len(wins), MIDDLE - reach), np.full(len(wins), MIDDLE + reach)
-    position, is_open = np.full(len(wins), MIDDLE), np.full(len(wins), True)
-    step = high - low
+    position, step = np.full(len(wins), MIDDLE), reach
     anchors = np.array([MIDDLE, *texts.ratings])
     weights = np.array([PRIOR, *(1.0 for _ in texts.ratings)])
-    for _ in range(MOST_STEPS):
+    for _ in range(HALVINGS):
+        step /= 2
         chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
-        expected = (weights * chances).sum(axis=1)
-        slope = (weights * (STRENGTH * chances * (1 - chances))).sum(axis=1)
-        is_above = wins > expected
-        low, high = np.where(is_above, position, low), np.where(is_above, high, position)
-        newton = (wins - expected) / slope
-        following = np.minimum(np.maximum(position + newton, low), high)
-        shrinks = np.abs(newton) <= np.abs(step) / 2
-        following = np.where(shrinks, following, (low + high) / 2)
-        step, position = following - position, np.where(is_open, following, position)
-        is_open &= np.abs(step) > LAST_STEP  # or its neighbours here would change its last digits
-        if not is_open.any():
-            break
+        position += np.where(wins > (weights * chances).sum(axis=1), step, -step)
     return position
 
 

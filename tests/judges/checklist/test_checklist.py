@@ -119,15 +119,16 @@ def rated(found: Sequence[Verdict]) -> dict[tuple[str, str], dict[str, float]]:
 
 
 def fitted(found: Sequence[Verdict], ratings: Mapping[Any, Any]) -> dict[tuple[str, str], float]:
-    fits = judge(written_for="axis", fitted=True).fit_to(lambda: ratings, found)
-    scores = {(v.doc_id, v.system): fits.score(v)[1] for v in found}
+    one = judge(written_for="axis", fitted=True)
+    learnt = one.fit(found, lambda: ratings)
+    scores = {(v.doc_id, v.system): one.score_by(learnt, v)[1] for v in found}
     return {key: score.value for key, score in scores.items() if score.value is not None}
 
 
 def test_weights_are_never_negative_and_follow_the_ratings():
     found = verdicts(200)
-    weights = judge(written_for="axis", fitted=True).fit_to(lambda: rated(found), found)
-    _, first, second, third = weights.learnt[" | ".join(["fluency", *YES])]["whole"]
+    learnt = judge(written_for="axis", fitted=True).fit(found, lambda: rated(found))
+    _, first, second, third = learnt[" | ".join(["fluency", *YES])]["whole"]
     assert first == pytest.approx(4, abs=0.3) and second < 0.3 and third == 0
     exact = ridge(np.array([[0.0], [1.0]]), np.array([1.0, 3.0]))  # w = Σxy / (Σx² + 1)
     assert exact == pytest.approx([2 - 1 / 3, 2 / 3])

@@ -445,8 +445,6 @@ def test_what_is_not_in_the_text_is_dropped_and_failed_votes_are_no_ballots():
     answers = says(presence=lost, coverage=lost, support="partially", **of_correctness)
     found = verdict(answers=answers)
     assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
-    lost_ruling = found.evidence["entities"][0]["rulings"]["correctness"]
-    assert lost_ruling == {"failed": "no prompt gave an answer"}
     assert values(found)["completeness", "*"] == 0.5
     assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
 
@@ -530,20 +528,20 @@ def test_modelled_votes_stand_beside_the_majority():
         "entities.modelled", "entities.completeness.modelled", "entities.correctness.modelled",
     ]  # fmt: skip
     assert one.axes_of("entities.modelled") == ["consistency", "relevance"]
-    assert judge().fit(iter([])) is None
+    assert judge().fit(iter([]), dict) is None
 
     # `facts` always contradicts the other two, who agree
     right, wrong = of("river", "yes", "no"), of("river", "no", "yes")
     answers = says(facts=wrong, details=right, evidence=right)
     found = verdict(answers=answers, one=one)
-    fitted = one.fit([found] * 50)
-    scores = {(s.scorer, s.axis): s.value for s in fitted.score(found)}
+    learnt = one.fit([found] * 50, dict)
+    scores = {(s.scorer, s.axis): s.value for s in one.score_by(learnt, found)}
     assert list(scores) == [(s, a) for s in one.scorers for a in one.axes_of(s)]
     assert (
         scores["entities.correctness", "*"] == scores["entities.correctness.modelled", "*"] == 0.5
     )
-    assert fitted.learnt["correctness"]["identified"]
-    confused = fitted.learnt["correctness"]["confusions"]["facts"]
+    assert learnt["correctness"]["identified"]
+    confused = learnt["correctness"]["confusions"]["facts"]
     assert confused["yes"]["no"] > 0.9
 
 

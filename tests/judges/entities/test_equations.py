@@ -2,7 +2,7 @@
 have turned out to mean, by hand, by repeated rows, and on a run whose truth is known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations_with_replacement, permutations
 from random import Random
 from typing import Any
@@ -24,7 +24,7 @@ from evaljudge.judges.entities.equations import (
     scaled,
     shares_of,
 )
-from evaljudge.judges.entities.modelled import AspectModel, ByModel, model_votes, patterns
+from evaljudge.judges.entities.modelled import AspectModel, by_model, model_votes, patterns
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 from tests.judges.entities.evidence import entity, sentence, verdict, wanted
@@ -121,9 +121,9 @@ def test_what_has_no_verdict_is_left_out():
     assert found["consistency"] == pytest.approx(2 / 3)
     empty = fitted(run_of({"presence": CUT}))
     for aspect in ("completeness", "correctness"):
-        learnt = empty.learnt[aspect]
+        learnt = empty[aspect]
         assert (learnt["identified"], learnt["entities"], learnt["prompts"]) == (False, 0, ())
-    assert empty.decide("completeness", {"presence": CUT}) == NO_BALLOT
+    assert by_model(empty)("completeness", {"presence": CUT}) == NO_BALLOT
 
 
 def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on():
@@ -255,9 +255,10 @@ def test_equally_likely_verdicts_are_the_ballots(given):
     assert model.of(given) == "no"
 
 
-def fitted(one: Verdict) -> ByModel:
+def fitted(one: Verdict) -> Mapping[str, Any]:
     """What thirty verdicts that are the same teach."""
-    return ByModel(lambda verdict, decide: [], model_votes(patterns([one] * 30)))
+    models = model_votes(patterns([one] * 30))
+    return {aspect: asdict(model) for aspect, model in models.items()}
 
 
 def test_is_what_the_repeated_rows_give():
@@ -286,12 +287,12 @@ def test_is_what_the_repeated_rows_give():
 def test_two_answers_an_entity_identify_nothing():
     given: list[Given] = [{"facts": "yes", "details": "no"}, {"details": "yes", "evidence": "yes"}]
     model = fitted(run_of(right=[votes(one) for one in given]))
-    assert model.learnt["correctness"] == {
+    assert model["correctness"] == {
         "identified": False, "converged": False, "entities": 60,
         "labels": ("yes", "no", "partially", "unknown"),
         "prompts": ("details", "evidence", "facts"), "shares": {}, "confusions": {},
     }  # fmt: skip
-    assert model.decide("correctness", votes(given[0])) == DIVIDED_BY_LOSS
-    assert model.decide("correctness", votes(given[1])) == "yes"
+    assert by_model(model)("correctness", votes(given[0])) == DIVIDED_BY_LOSS
+    assert by_model(model)("correctness", votes(given[1])) == "yes"
     exception: Given = {"facts": "partially", "details": "partially", "evidence": "yes"}
-    assert model.decide("correctness", votes(exception)) == "yes"
+    assert by_model(model)("correctness", votes(exception)) == "yes"

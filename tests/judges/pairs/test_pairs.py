@@ -206,7 +206,7 @@ def row_of(*shards: SeenShard) -> PairsRow:
     total = judge().collecting(CollectorOptions())()
     for shard in shards:
         total.see(shard)
-    found = total.findings(Found(rated=None, documents={}, agreement=[]))  # type: ignore[arg-type]
+    found = total.findings(Found(rated=None, documents={}))  # type: ignore[arg-type]
     ((row,),) = found.files.values()
     cells = [cell for table in found.sections[0].tables for cell in table.rows[0]]
     assert cells[:2] == ["pairs", "fluency"]
@@ -273,7 +273,7 @@ def test_a_run_that_grows_by_candidates_is_refused(tmp_path):
         file.write("\n" + json.dumps(document))
     outcome = evaljudge.run(more, engines=engines, extend=True)
     assert outcome.verdicts("pairs").num_rows == 11
-    with pytest.raises(UserError, match="judges.pairs compares the candidates of a document with"):
+    with pytest.raises(UserError, match="judges.pairs compares the texts of a document with"):
         evaljudge.run(config(tmp_path, "ABCD"), engines=engines, extend=True)
 
 

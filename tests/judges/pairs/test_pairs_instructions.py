@@ -93,13 +93,13 @@ def test_every_instruction_is_asked_and_the_fairest_is_kept():
     ]
     tried = verdicts["A"].evidence["instructions"]
     assert list(tried) == ["0", "1", "2", "3"]
-    kept = asker.fit(verdicts.values())
-    found = kept.learnt["fluency"]
+    kept = asker.fit(verdicts.values(), dict)
+    found = kept["fluency"]
     assert found["kept"] == "1"
     # ours: 2 ± 1, always the first; .4 ± 1 never by the place; −1 ± 1, a tie and the second; 3 ± 1
     assert list(found["first_place"].values()) == [1, 0.5, 0.25, 1]
     assert found["texts"] == {"0": 3, "1": 3, "2": 3, "3": 3}
-    assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
+    assert [asker.score_by(kept, verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
 
 
 def test_no_text_is_given_up_for_fairness():
@@ -112,12 +112,12 @@ def test_no_text_is_given_up_for_fairness():
 
     asker = judge(optimise="fairness", paraphrases=2, method="round_robin")
     _, verdicts = done(asker, Long())
-    kept = asker.fit(verdicts.values())
-    assert kept.learnt["fluency"] == {
+    kept = asker.fit(verdicts.values(), dict)
+    assert kept["fluency"] == {
         "kept": "2", "texts": {"0": 3, "1": 2, "2": 3},
         "first_place": {"0": 1, "1": 0.5, "2": 0.25},
     }  # fmt: skip
-    assert all(kept.score(verdict)[0].value is not None for verdict in verdicts.values())
+    assert all(asker.score_by(kept, verdict)[0].value is not None for verdict in verdicts.values())
 
 
 def test_a_paraphrase_that_failed():
@@ -127,8 +127,8 @@ def test_a_paraphrase_that_failed():
     asker = judge(optimise="fairness", paraphrases=4)
     _, verdicts = done(asker, Biased())
     assert verdicts["A"].evidence["instructions"]["4"] == {"failed": reason}
-    fitted = asker.fit(verdicts.values())
-    assert fitted.learnt["fluency"]["kept"] == "1"
+    fitted = asker.fit(verdicts.values(), dict)
+    assert fitted["fluency"]["kept"] == "1"
     (row,) = verdict_columns([verdicts["A"].evidence])
     assert not {"rank", "comparisons"} & row.keys()
     assert row["instructions"] is not None

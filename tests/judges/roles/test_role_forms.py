@@ -251,3 +251,20 @@ def test_everyone_stays_or_is_dropped(fixed, places, keep):
     assert everyone == sorted(role.type for role in roles[fixed:])
     distinct = set(places[fixed:]) - set(places[:fixed])
     assert len(stay) == min(keep, len(distinct))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Past History:", "PAST  history", True),
+        ("**Follow-up**", "follow up", True),
+        ("Assessment/Plan", "Assessment & Plan", True),
+        ("Straße", "STRASSE", True),
+        ("कि", "का", False),
+        ("Imaging", "Image", False),
+        ("Day 1", "Day 2", False),
+        ("", "Imaging", False),
+    ],
+)
+def test_names_fold_alike(a, b, same):
+    assert (fold(a) == fold(b)) is same

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.agreement import Agreement
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import Found, SeenShard
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import (
     TEMPLATE,
@@ -16,7 +15,7 @@ from evaljudge.judges.roles.evidence import (
     read_polled,
     shown_evidence,
 )
-from evaljudge.judges.roles.findings import NOTES, RoleRow, counted, report, role_row
+from evaljudge.judges.roles.findings import RoleRow, counted, role_row
 from evaljudge.judges.roles.findings import section as section_of
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Reasons, Sums, add
 from evaljudge.prompts import load_task
@@ -237,18 +236,8 @@ def test_scores_of_the_sample():
 # the section
 
 
-def agreed(
-    level: str, value: float | None, low: float | None, high: float | None, **more: Any
-) -> Agreement:
-    scorer, axis = more.get("scorer", "roles"), more.get("axis", "fluency")
-    coefficient, n = more.get("coefficient", "pearson"), more.get("n", 100)
-    sampled = more.get("sampled", False)
-    found = level, coefficient, value, low, high, n, 0, sampled
-    return Agreement(*found, scorer=scorer, axis=axis)
-
-
-def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
-    return section_of(row or role_row("roles", sums_of(*shards())), agreement)
+def section(row: RoleRow | None = None) -> Section:
+    return section_of(row or role_row("roles", sums_of(*shards())))
 
 
 def test_tables_of_the_section():
@@ -285,36 +274,3 @@ def test_a_run_of_nothing_divides_by_nothing():
     silent = role_row("r", sums_of([verdict(roles=[role("a", fixed=vote("!x"))])]))
     votes = section(row=silent).tables[1]
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
-
-
-def test_the_absolute_pearson_correlation():
-    found = [
-        agreed("sample", 0.21, 0.1, 0.3),
-        agreed("sample", 0.9, 0.8, 0.95, coefficient="spearman"),
-        agreed("system", -0.6, -0.8, -0.4, n=16),
-        agreed("summary", -0.05, -0.1, 0.04, n=1600, sampled=True),
-        agreed("summary", -0.0001, -0.1, 0.2, axis="coherence"),
-        agreed("sample", None, None, None, axis="coherence"),
-        agreed("sample", 0.5, None, None, scorer="roles.exact"),
-        agreed("sample", -0.5, None, None, scorer="roles.plain"),
-        agreed("sample", 0.25, None, None, scorer="roles.mean"),
-        agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
-        agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
-    ]
-    scorers = ("roles", "roles.mean", "roles.exact", "roles.plain")
-    nobody = Found(None, {}, found)  # type: ignore[arg-type]
-    (of_judge,) = report("roles", scorers, sums_of(*shards()), nobody).sections
-    table = of_judge.tables[-1]
-    assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
-    assert table.rows == [
-        [
-            *("roles", "fluency", "0.210 [0.100, 0.300]", "0.600 [0.400, 0.800] negative"),
-            *("0.050 [0.000, 0.100]† negative", "100 / 16 / 1,600"),
-        ],
-        ["roles", "coherence", "–", "–", "0.000 [0.000, 0.200]", "100"],
-        ["roles.exact", "fluency", "0.500", "–", "–", "100"],
-        ["roles.plain", "fluency", "0.500 negative", "–", "–", "100"],
-        ["roles.mean", "fluency", "0.250", "–", "–", "100"],
-    ]
-    assert sum(note.startswith("†") for note in of_judge.notes) == 1
-    assert NOTES["absolute"] in of_judge.notes and NOTES["absolute"] not in section().notes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evaljudge.judges.shared.passages import Sentence, find, same_heading, sentences
+from evaljudge.metrics.passages import Sentence, find, running_sentences, sentences
 
 WORD = re.compile(r"[^\W_]")
 
@@ -274,23 +274,6 @@ def test_a_note_is_read_as_it_was_written(sections, gap):
     assert placed(gap.join(lines)) == expected
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "same"),
-    [
-        ("Past History:", "PAST  history", True),
-        ("**Follow-up**", "follow up", True),
-        ("Assessment/Plan", "Assessment & Plan", True),
-        ("Straße", "STRASSE", True),
-        ("कि", "का", False),
-        ("Imaging", "Image", False),
-        ("Day 1", "Day 2", False),
-        ("", "Imaging", False),
-    ],
-)
-def test_same_heading(a, b, same):
-    assert same_heading(a, b) is same_heading(b, a) is same
-
-
 TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500. 新iPhone手机 Straße"
 
 
@@ -316,3 +299,10 @@ TEXT = "She won. But “he”  -- O'Neil's party – lost\nits ''art'' at 22,500
 def test_find(words, found):
     place = find(words, 0, len(TEXT), TEXT)
     assert (place and TEXT[slice(*place)]) == found
+
+
+def test_running_sentences_have_no_headings_and_no_lines():
+    text = "Mr. Smith left:\n- He won (2-1).  U.S. boats came"
+    assert running_sentences(text) == ["Mr. Smith left: - He won (2-1).", "U.S. boats came"]
+    assert running_sentences("rain fell. boats came") == ["rain fell.", "boats came"]
+    assert running_sentences(" \n") == []

@@ -28,7 +28,6 @@ a list, only `- Imaging:` is a heading. A text of one line has none.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from unicodedata import category, normalize
 
 from evaljudge.settings import yaml_beside
 
@@ -85,9 +84,7 @@ _LABEL = re.compile(
 
 def sentences(text: str) -> list[Sentence]:
     """The text's sentences in order; none in a text without a letter or digit."""
-    passages, heading = [], ""
-    is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
-    uncased = text.islower() and not is_tokenised
+    passages, heading, uncased = [], "", _is_uncased(text)
     for line_start, line_end, opened in _lines(text):
         heading = opened or heading
         for start, end in _spans(text, line_start, line_end, uncased):
@@ -95,13 +92,15 @@ def sentences(text: str) -> list[Sentence]:
     return passages
 
 
-def same_heading(a: str, b: str) -> bool:
-    """Equal except for case, punctuation and space: `PAST HISTORY`, `Past-history:`."""
-    first, second = (
-        [c for c in normalize("NFKC", heading).casefold() if category(c)[0] in "LMN"]
-        for heading in (a, b)
-    )
-    return first == second
+def running_sentences(text: str) -> list[str]:
+    """Those of a text without headings and items, whose line breaks are spaces."""
+    line = " ".join(text.split())
+    return [line[start:end] for start, end in _spans(line, uncased=_is_uncased(line))]
+
+
+def _is_uncased(text: str) -> bool:
+    is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
+    return text.islower() and not is_tokenised
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -226,22 +225,15 @@ def find(words: str, sentence_start: int, sentence_end: int, text: str) -> tuple
     """
     if not _WORD.search(words):
         return None
-    match = re.search(_pattern(_folded(words.strip())), _folded(text[sentence_start:sentence_end]))
+    pattern, sentence = _pattern(words.strip()), text[sentence_start:sentence_end]
+    match = re.search(pattern, sentence, re.IGNORECASE)
     return match and (sentence_start + match.start(), sentence_start + match.end())
 
 
 def _pattern(words: str) -> str:
     parts = [_RUNS[t.lastindex] if t.lastindex else re.escape(t[0]) for t in _TOKEN.finditer(words)]
-    if re.match(f"[{_SPACED_SCRIPTS}]", words[0]):
+    if re.match(f"[{_SPACED_SCRIPTS}]", words[0], re.IGNORECASE):
         parts.insert(0, f"(?<![{_SPACED_SCRIPTS}])")
-    if re.match(f"[{_SPACED_SCRIPTS}]", words[-1]):
+    if re.match(f"[{_SPACED_SCRIPTS}]", words[-1], re.IGNORECASE):
         parts.append(f"(?![{_SPACED_SCRIPTS}])")
     return "".join(parts)
-
-
-def _folded(text: str) -> str:
-    """The text case-folded at the same length: a character that would become two (`ß`) is kept."""
-    folded = text.casefold()
-    if len(folded) == len(text):
-        return folded
-    return "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
