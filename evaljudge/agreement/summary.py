@@ -10,7 +10,6 @@ its candidates. Weighted ranks, ties and concordances are exactly those of the s
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,32 +24,6 @@ from .pairs import MOST_GROUPS, Codes, Floats, PairTable, Two
 SPEARMAN, KENDALL, PEARSON, KENDALL_C, _ = range(len(COEFFICIENTS))
 PAIRWISE: frozenset[Coefficient] = frozenset(("kendall", "kendall_c", "accuracy"))
 MAX_POOLED = 4000  # candidates: tau and accuracy without some of them need every pair of them
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """Scores or ratings, of which the distinct ones are levels."""
-
-    levels: Codes  # each candidate's
-    counts: sparse.csr_array  # (groups, levels)
-
-    @classmethod
-    def of(cls, values: Floats, groups: Codes) -> "Levels":
-        distinct, levels = np.unique(values, return_inverse=True)
-        cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
-        return cls(levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
-
-    def ranked(self, weights: Floats, sizes: Floats) -> tuple[Floats, Floats, Floats]:
-        """Twice the centred mean ranks (rows, candidates), the ordered pairs untied, and the
-        distinct values with weight; `weights`: of each group, `sizes`: the candidates of each row.
-
-        Values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct.
-        """
-        times: Floats = weights @ self.counts
-        # Weight below less weight above.
-        ranks = 2.0 * np.cumsum(times, axis=1) - times - sizes[:, None]
-        untied = sizes**2 - (times**2).sum(axis=1)
-        return ranks[:, self.levels], untied, (times > 0).sum(axis=1).astype(np.float64)
 
 
 def summary_level(
@@ -112,12 +85,11 @@ def leaving_out(table: PairTable, chosen: Codes, wanted: Collection[str]) -> tup
     drawn = weights[:, groups]
     sizes = drawn.sum(axis=1)
     values, compared = table.values[:, kept], table.compared
-    columns = [Levels.of(column, groups) for column in values]
-    ranked = [column.ranked(weights, sizes) for column in columns]
-    ranks = _cosines([ranks for ranks, _, _ in ranked], drawn, compared)
+    ranked = [_ranked(column, groups, weights, sizes) for column in values]
+    ranks = _cosines([ranks for _, ranks, _, _ in ranked], drawn, compared)
     centred = [x - (drawn @ x / np.maximum(sizes, 1.0))[:, None] for x in values]
     linear = _cosines(centred, drawn, compared)
-    levels = (column.levels.astype(np.int16) for column in columns)  # at most MAX_POOLED
+    levels = (codes.astype(np.int16) for codes, *_ in ranked)  # at most MAX_POOLED
     ordered = [] if PAIRWISE.isdisjoint(wanted) else [signs(x[:, None], x) for x in levels]
     coefficients = np.full((len(compared), len(COEFFICIENTS), sizes.size), np.nan)
     epsilons = np.full(len(compared), np.nan)
@@ -126,7 +98,7 @@ def leaving_out(table: PairTable, chosen: Codes, wanted: Collection[str]) -> tup
         # Centring a constant leaves rounding noise; its ranks are exact.
         coefficients[place, PEARSON] = np.where(np.isnan(ranks[place]), np.nan, linear[place])
         if ordered:
-            _, untied, distinct = zip(ranked[left], ranked[right], strict=True)
+            untied, distinct = zip(ranked[left][2:], ranked[right][2:], strict=True)
             balance = _weighed(groups, ordered[left] * ordered[right], weights)
             coefficients[place, KENDALL] = ratio(balance, np.sqrt(untied[0] * untied[1]))
             coefficients[place, KENDALL_C] = stuart(balance, sizes, *distinct)
@@ -138,6 +110,24 @@ def leaving_out(table: PairTable, chosen: Codes, wanted: Collection[str]) -> tup
                 agreeing = order.agreeing(ordered[human], epsilons[place]).view(np.int8)
                 coefficients[place, -1] = share(_weighed(groups, agreeing, weights), sizes)
     return coefficients, epsilons
+
+
+def _ranked(
+    values: Floats, groups: Codes, weights: Floats, sizes: Floats
+) -> tuple[Codes, Floats, Floats, Floats]:
+    """The place of each value among the distinct ones, twice the centred mean ranks (rows,
+    candidates), the ordered pairs untied, and the distinct values with weight; `weights`: of each
+    group, `sizes`: the candidates of each row.
+
+    Values [5 7 7], each weighing 1: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct.
+    """
+    distinct, codes = np.unique(values, return_inverse=True)
+    cells, shape = (groups, codes), (weights.shape[1], distinct.size)
+    times: Floats = weights @ sparse.csr_array((np.ones(values.size), cells), shape=shape)
+    # Weight below less weight above.
+    ranks = 2.0 * np.cumsum(times, axis=1) - times - sizes[:, None]
+    untied = sizes**2 - (times**2).sum(axis=1)
+    return codes, ranks[:, codes], untied, (times > 0).sum(axis=1).astype(np.float64)
 
 
 def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:

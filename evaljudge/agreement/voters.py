@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .pairs import Codes, Floats
+from .pairs import Floats
 
 MISSING = -1
 FEWEST_VOTES = 3  # on one item: Kruskal's condition
@@ -41,15 +41,6 @@ class Voters:
     identified: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Votes:
-    given: Floats  # (rows, voters * labels): 1 for the label that the voter gave
-    voters: int
-    labels: int
-    voted: Floats  # (rows,): how many items have these votes; 0 where there is no vote
-    used: Floats  # (labels,): 1 where somebody gives it
-
-
 def dawid_skene(
     votes: ArrayLike, labels: int, counts: ArrayLike | None = None, *,
     smoothing: float = 0.1, tolerance: float = 1e-9, most_steps: int = 1000,
@@ -58,19 +49,38 @@ def dawid_skene(
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.
     """
-    cast = _cast(np.asarray(votes), labels, counts)
-    identified = bool((cast.given.sum(axis=1) >= FEWEST_VOTES).any())
-    counted = cast.given.reshape(-1, cast.voters, cast.labels).sum(axis=1)
+    cast = np.asarray(votes)
+    given = (cast[:, :, None] == np.arange(labels)).astype(np.float64)  # (rows, voters, labels)
+    counted, used = given.sum(axis=1), given.any(axis=(0, 1))  # `used`: labels that somebody gives
+    items = given.any(axis=(1, 2)) * (1 if counts is None else np.asarray(counts))
+
+    def estimated(posterior: Floats) -> tuple[Floats, Floats, float]:
+        """The maximisation: confusions and shares as counted, each label by how likely it is, and
+        the logarithm of their prior."""
+        voted = posterior * items[:, None]
+        shares = _proportions(voted.sum(axis=0) + smoothing * used)
+        confusions = _proportions(np.tensordot(voted, given, (0, 0)).swapaxes(0, 1) + smoothing)
+        chances = np.append(shares[used], confusions)
+        return confusions, shares, smoothing * float(np.log(chances).sum())
+
+    def expected(confusions: Floats, shares: Floats) -> tuple[Floats, float]:
+        """The expectation: the posterior, and the votes' log-likelihood."""
+        log_shares = np.log(shares, where=used, out=np.full(labels, -np.inf))
+        joint = np.tensordot(given, np.log(confusions).swapaxes(1, 2), 2) + log_shares
+        of_item = np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        return np.exp(joint - of_item), float(items @ of_item[:, 0])
+
+    identified = bool((counted.sum(axis=1) >= FEWEST_VOTES).any())
     # even among the labels with the most votes
-    posterior = _proportions((counted == counted.max(axis=1, keepdims=True)) * cast.used)
-    confusions, shares, log_prior = _estimated(cast, posterior, smoothing)
+    posterior = _proportions((counted == counted.max(axis=1, keepdims=True)) * used)
+    confusions, shares, log_prior = estimated(posterior)
     fits: list[float] = []
     converged = False
     while identified and not converged and len(fits) < most_steps:
-        confusions, shares, log_prior = _estimated(cast, posterior, smoothing)
-        posterior, likelihood = _expected(cast, confusions, shares)
+        confusions, shares, log_prior = estimated(posterior)
+        posterior, likelihood = expected(confusions, shares)
         fits.append(likelihood + log_prior)
-        converged = len(fits) > 1 and bool(fits[-1] - fits[-2] <= tolerance * cast.voted.sum())
+        converged = len(fits) > 1 and bool(fits[-1] - fits[-2] <= tolerance * items.sum())
     return Voters(
         posterior=posterior,
         confusions=confusions,
@@ -79,38 +89,6 @@ def dawid_skene(
         converged=converged,
         identified=identified,
     )
-
-
-def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
-    given = (votes[:, :, None] == np.arange(labels)).astype(np.float64)
-    return _Votes(
-        given=given.reshape(len(votes), -1),
-        voters=votes.shape[1],
-        labels=labels,
-        voted=given.any(axis=(1, 2)) * (1 if counts is None else np.asarray(counts)),
-        used=given.any(axis=(0, 1)).astype(np.float64),
-    )
-
-
-def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> tuple[Floats, Floats, float]:
-    """The maximisation: confusions and shares as counted, each label by how likely it is, and the
-    logarithm of their prior."""
-    voted = posterior * cast.voted[:, None]
-    shares = _proportions(voted.sum(axis=0) + smoothing * cast.used)
-    counts = (voted.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
-    confusions = _proportions(counts.swapaxes(0, 1) + smoothing)
-    chances = np.append(shares[cast.used > 0], confusions)
-    return confusions, shares, smoothing * float(np.log(chances).sum())
-
-
-def _expected(cast: _Votes, confusions: Floats, shares: Floats) -> tuple[Floats, float]:
-    """The expectation: the posterior, and the votes' log-likelihood."""
-    meaning = np.log(confusions).swapaxes(1, 2).reshape(-1, cast.labels)
-    log_shares = np.full(cast.labels, -np.inf)
-    np.log(shares, where=cast.used > 0, out=log_shares)
-    joint = cast.given @ meaning + log_shares
-    of_item = np.logaddexp.reduce(joint, axis=1, keepdims=True)
-    return np.exp(joint - of_item), float(cast.voted @ of_item[:, 0])
 
 
 def _proportions(counts: Floats) -> Floats:

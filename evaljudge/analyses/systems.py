@@ -9,7 +9,7 @@ import numpy as np
 from evaljudge.agreement.rated import is_repetition
 from evaljudge.analyses import Analysis, Findings, RunFrame, Section
 from evaljudge.analyses.agreement import across
-from evaljudge.analysis.tables import Column, SystemMean
+from evaljudge.analysis.tables import Column
 from evaljudge.decisions.systems import (
     MOST_ENUMERATED,
     MOST_SYSTEMS,
@@ -73,8 +73,7 @@ def rows(run: RunFrame) -> Iterator[SystemRanking]:
     }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), run.seed)
-    means = run.tables.systems() if grid.is_sample else ()
-    whole = {(mean.scorer, mean.axis, mean.system): mean for mean in means}
+    whole = run.tables.systems() if grid.is_sample else {}
     for key, row in zip(tables, ranked, strict=True):
         if row is not None:
             systems = tuple(_of_all(s, whole.get((*key, s.system))) for s in row.systems)
@@ -85,11 +84,12 @@ def rows(run: RunFrame) -> Iterator[SystemRanking]:
             yield replace(named, systems=systems, sampled=is_sample)
 
 
-def _of_all(ranked: RankedSystem, mean: SystemMean | None) -> RankedSystem:
-    if mean is None or ranked.low is None or ranked.high is None:
+def _of_all(ranked: RankedSystem, of_all: tuple[float, int] | None) -> RankedSystem:
+    if of_all is None or ranked.low is None or ranked.high is None:
         return ranked
-    reach = (ranked.high - ranked.low) / 2 * sqrt(ranked.n / mean.n)
-    return replace(ranked, mean=mean.mean, low=mean.mean - reach, high=mean.mean + reach, n=mean.n)
+    mean, n = of_all
+    reach = (ranked.high - ranked.low) / 2 * sqrt(ranked.n / n)
+    return replace(ranked, mean=mean, low=mean - reach, high=mean + reach, n=n)
 
 
 def section(findings: Findings, in_short: bool) -> Iterator[Section]:

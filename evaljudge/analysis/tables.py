@@ -83,15 +83,6 @@ class Column:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class SystemMean:
-    scorer: str
-    axis: str
-    system: str
-    mean: float
-    n: int
-
-
 NOTHING: Mapping[str, Any] = {}  # one for all that nobody rated
 
 
@@ -172,12 +163,13 @@ class Tables:
             for key, column in self.columns.items()
         ]
 
-    def systems(self) -> list[SystemMean]:
-        return [
-            SystemMean(*key, system, column.sums[system] / n, n)
+    def systems(self) -> dict[tuple[str, str, str], tuple[float, int]]:
+        """The mean of each scorer, axis and system, and of how many texts it is."""
+        return {
+            (*key, system): (column.sums[system] / n, n)
             for key, column in self.columns.items()
             for system, n in sorted(column.counts.items())
-        ]
+        }
 
     def shards_of(self, texts: Collection[Text]) -> set[int]:
         return {row.shard for row in self._kept if (row.doc_id, row.system) in texts}

@@ -28,7 +28,7 @@ LEAST_WORDS = 14  # what a column of words keeps beside many columns
 LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "
 _whole = partial(one_line, longest=LONG)
-_COUNTED_ON = re.compile(r" \+\d+(?=  |$)", re.MULTILINE)
+COUNTED_ON = re.compile(r" \+\d+(?=  |$)", re.MULTILINE)  # a list of names without room for all
 
 
 def width() -> float:
@@ -48,12 +48,6 @@ def on_screen(table: Table) -> str:
     if _total(widths) <= width():
         return _aligned(lines, widths)
     return "\n\n".join(map(_lines, _parts(table)))
-
-
-def counts_on(table: Table) -> bool:
-    """Whether a list of names is counted on, as there is no room for all of them."""
-    has_lists = any(not isinstance(cell, str) for row in table.rows for cell in row)
-    return has_lists and _COUNTED_ON.search(on_screen(table)) is not None
 
 
 def _parts(table: Table) -> Iterator[Table]:

@@ -24,7 +24,7 @@ from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.first import NOT_RANKED, answers, headlines, over_axes, why_none
 from evaljudge.report.lines import asked_line, certified_together, floor_line, on_axis, reasons
-from evaljudge.report.screen import counts_on, on_screen, wrapped
+from evaljudge.report.screen import COUNTED_ON, on_screen, wrapped
 from evaljudge.sections import Section
 from evaljudge.sections.figures import (
     NONE,
@@ -43,7 +43,7 @@ MOST_REASONS, MOST_WARNINGS = 3, 6
 TITLE = "Systems, and how far to trust what the scorer says of them"
 MEANING = "Agreement: 0 is chance, 1 is the ratings' own order, with the same ties."
 MORE = "more       with --full, all tables are printed here"
-COUNTED_ON = "+2: two more names; a wider terminal shows them."
+COUNTED = "+2: two more names; a wider terminal shows them."
 _OUTER_LINES = 10
 """What was scored; coverage; when; an empty line; where the report and scores lie; `show` twice;
 `--full`; coverage again, if it is under the floor."""
@@ -170,10 +170,10 @@ def _coverage(findings: Findings) -> Iterator[str]:
 
 
 def _section(section: Section) -> Iterator[str]:
-    first, *others = map(on_screen, section.tables)
+    first, *others = tables = list(map(on_screen, section.tables))
     yield f"{section.title}\n{first}"
     yield from others
-    notes = [COUNTED_ON] if any(map(counts_on, section.tables)) else []
+    notes = [COUNTED] if any(map(COUNTED_ON.search, tables)) else []
     yield "\n".join(map(wrapped, [*section.about, *notes, *section.notes]))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from evaljudge.agreement.rated import Floats, Grid, Rated
 from evaljudge.analyses.replacing import OFF_SCALE, TOO_FEW
-from evaljudge.analysis.tables import SystemMean, Tables
+from evaljudge.analysis.tables import Tables
 from evaljudge.analysis.telling import BINS, edges, spreads
 from evaljudge.config import AgreementConfig
 from evaljudge.records import Candidate, Case, Document, Score
@@ -45,8 +45,8 @@ def test_rankings_and_samples():
     assert not any(row.sampled for row in found)
 
     class Whole(Tables):
-        def systems(self) -> list[SystemMean]:
-            return [SystemMean("judge", "fluency", "B", 3.7, 400)]
+        def systems(self) -> dict[tuple[str, str, str], tuple[float, int]]:
+            return {("judge", "fluency", "B"): (3.7, 400)}
 
     grids = (grid(is_sample=is_sample) for is_sample in (False, True))
     whole, sampled = (rows("systems", frame(grid=g, tables=Whole([])))[2] for g in grids)
