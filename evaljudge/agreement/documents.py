@@ -256,7 +256,7 @@ def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: in
     """The ratio of two sums over documents, and its interval; None where the second sum is 0."""
     value, low, high = spread(lambda d: quotient(d @ above, d @ below), above.size, resamples, seed)
     if value is not None and low is not None and low == high and np.all(above <= below):  # a share
-        others = unseen(np.count_nonzero(below))
+        others = unseen(int(np.count_nonzero(below)))
         low, high = value - others * value, value + others * (1 - value)
     return Measured(value, low, high, n=n)
 
