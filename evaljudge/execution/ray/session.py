@@ -4,6 +4,8 @@ import logging
 import os
 import signal
 import socket
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
     "RAY_worker_niceness": "0",  # of a Ray that is started here; with Ray's own, 15, workers starve
     "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
 }
@@ -111,9 +114,26 @@ def _start(workers: WorkersConfig) -> None:
 
 
 def _init(**options: Any) -> None:
+    """Ray's core notes its own log level on stderr, past Python; shown only if starting fails."""
     import ray
 
-    ray.init(logging_level=logging.ERROR, log_to_driver=False, **options)
+    sys.stderr.flush()
+    kept, is_ending = os.dup(2), False
+    with tempfile.TemporaryFile() as noted:
+        os.dup2(noted.fileno(), 2)
+        try:
+            ray.init(logging_level=logging.ERROR, log_to_driver=False, **options)
+        except SystemExit:  # the process ends, and what Ray notes of that is not for the user
+            is_ending = True
+            raise
+        except Exception:
+            noted.seek(0)
+            os.write(kept, noted.read())
+            raise
+        finally:
+            if not is_ending:
+                os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _refuse_silence(address: str) -> None:
