@@ -50,7 +50,7 @@ QUESTIONS = {
     "column": "Its columns:\n  {}",
     "model": "Which model judges (a hub name such as Qwen/Qwen3-8B, a folder, a URI, nano, the "
     "small one for trying things out, or none, for metrics alone)?",
-    "judge": "By which judges ({}; several with commas)?",
+    "judge": "By which judges (synthetic to begin with; there are {}; several with commas)?",
 }
 
 
@@ -117,7 +117,8 @@ def initialised(wanted: InitOptions) -> Started:
 
 def _ask(question: str, default: str) -> str:
     try:
-        return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+        has_one = bool(default)
+        return str(typer.prompt(question, default=default, show_default=has_one, prompt_suffix=" "))
     except typer.Abort:  # Ctrl-D
         print()  # ends the line of the question
         raise UserError("nothing was written") from None
@@ -247,6 +248,8 @@ def _answer(
         question = question.replace(" --column ", ", ").replace("--column ", "")
         answer = ask(question.rpartition("\n")[2] if question == asked else question, default)
         try:
+            if not answer.strip():
+                raise UserError("this needs an answer (Ctrl-C ends)")
             return read(answer)
         except UserError as error:
             print(re.sub("--column:? ", "", str(error)))
