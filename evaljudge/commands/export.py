@@ -60,8 +60,8 @@ def exported(wanted: ExportOptions) -> str:
     beside = "" if wanted.beside is None else f"{wanted.beside}".lower()
     if beside and not (wanted.what == "csv" and beside.endswith((".csv", ".tsv", ".jsonl"))):
         others = (
-            "goes with csv, of .csv, .tsv or .jsonl (of nested JSON, the .long.jsonl that `init` "
-            "made); Python: `texts(beside=TABLE)`"
+            "takes a file that ends in .csv, .tsv or .jsonl, with csv (of nested JSON, the "
+            ".long.jsonl that `init` made); of rows in Python: `outcome.texts(beside=TABLE)`"
         )
         raise UserError(f"--beside: {others}")
     if wanted.what != "eee":  # whose files are in a folder

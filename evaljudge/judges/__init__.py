@@ -80,6 +80,9 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
     if (shown := settings.get("examples")) is not None:
         task = replace(task, examples=read_settings(Examples, shown, f"judges.{name}.examples"))
     judge = plugin(kind).make(options, task, name)
+    if getattr(judge, "name", None) != name or not isinstance(judge.meanings, Mapping):
+        said = "its `name` is set, as by `super().__init__`, and `meanings` is a dict"
+        raise UserError(f"judges.{name}: of {type(judge).__name__} it is expected that {said}")
     if shown is not None and judge.examples is None:
         raise UserError(f"judges.{name}: examples: they precede questions on an axis; it asks none")
     if judge.kind != kind:  # its folder may be a copy of another judge's

@@ -142,6 +142,8 @@ def outcome_html(findings: Findings, out: str) -> str:
         and not row.scorer.startswith(others)
     ]
     table = html_table(["scorer", "axis", "Spearman within documents"], rows) if rows else ""
+    if not is_temporary(out) and "://" not in out:
+        table += f'<p><a href="{escape(out)}/report/index.html">The report as a page</a></p>'
     return f'<pre style="white-space: pre-wrap">{escape(outcome_text(findings, out))}</pre>{table}'
 
 

@@ -268,15 +268,19 @@ class Job:
     def _scale_cautions(self) -> Iterator[str]:
         """Combinations of scorers with different ranges, as their meanings say them, or with none
         that is said."""
-        for name, combination in self.combined.items():
-            found = {s: _RANGE.search(self.meanings.get(s, "")) for s in combination.of_scorers}
+        each = {f"combine.{name}": one.of_scorers for name, one in self.combined.items()}
+        if cascade := self.config.cascade:
+            each["cascade"] = [cascade.first, cascade.then]
+        for where, scorers in each.items():
+            found = {s: _RANGE.search(self.meanings.get(s, "")) for s in scorers}
             ranges = {scorer: f"{m[1]} to {m[2]}" for scorer, m in found.items() if m}
             unsaid = dict.fromkeys(sorted(found.keys() - self.meanings), "not said by `meanings`")
             if len({*ranges.values()}) > 1 or unsaid:
                 which = ", ".join(map(" ".join, [*ranges.items(), *unsaid.items()]))
-                why = "nothing is standardised, so take those of one scale, or weights in `mixes`"
+                weights = ", or weights in `mixes`" if where != "cascade" else ""
+                why = f"nothing is standardised, so take those of one scale{weights}"
                 different = "may have different" if unsaid else "have different"
-                yield f"combine.{name}: its scorers {different} scales ({which}): {why}"
+                yield f"{where}: its scorers {different} scales ({which}): {why}"
 
     @property
     def meanings(self) -> dict[str, str]:

@@ -101,7 +101,14 @@ class Outcome:
         """The report's tables about the judges themselves (`Position and length`), by title."""
         sections = self.findings.judged.sections
         tables = (table for section in sections for table in section.tables if table.rows)
-        return {t.title: pa.table([*zip(*t.rows, strict=True)], [*t.heads]) for t in tables}
+        made = dict[str, pa.Table]()
+        for table in tables:
+            again = {
+                n: f"{head} {n}" for n, head in enumerate(table.heads) if head in table.heads[:n]
+            }
+            heads = [again.get(n, head) for n, head in enumerate(table.heads)]
+            made[table.title] = pa.table([*zip(*table.rows, strict=True)], heads)
+        return made
 
     @property
     def warnings(self) -> Sequence[str]:

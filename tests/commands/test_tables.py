@@ -45,7 +45,7 @@ def test_scores_stand_beside_rows_of_each_form(tmp_path, capsys, form):
         some = own[own["system"] == "B"]
         joined = some.join(made.texts(beside=some).to_pandas())
         assert joined["words"].tolist() == [4, 3, 2]
-        with pytest.raises(UserError, match="beside: goes with csv, of .csv, .tsv or .jsonl"):
+        with pytest.raises(UserError, match="beside: takes a file that ends in .csv, .tsv or"):
             evaljudge.export(made, "csv", tmp_path / "to.csv", beside=own)
     if form == "tsv":
         to = str(tmp_path / "beside.tsv")
@@ -210,7 +210,7 @@ def test_scores_stand_beside_the_users_own_rows(tmp_path, capsys):
         other.write_text(content)
         assert f"{not_it}{why}" in command(capsys, *beside, str(other), "--force", code=2)[1]
     said = command(capsys, *beside, str(tmp_path / "own.parquet"), "--force", code=2)[1]
-    assert "--beside: goes with csv, of .csv, .tsv or .jsonl (of nested JSON, the " in said
+    assert "--beside: takes a file that ends in .csv, .tsv or .jsonl, with csv (of nested" in said
     assert to.read_text(encoding="utf-8-sig").startswith("Länge;Frage;")  # the last one stays
     before = to.read_bytes()
     table.write_bytes(table.read_bytes().decode().encode("utf-16"))

@@ -48,6 +48,9 @@ class Short(Brief):
     def __init__(self, settings):
         pass
 
+class Said(Brief):
+    meanings = "From 0 to 1"
+
 class Half(Judge):
     version = "1"
 
@@ -125,6 +128,7 @@ def test_after_an_edit_of_what_reads_stored_replies_are_read_anew(write, config,
             "its `__init__`, which is given the settings, the task"
             " and the name, fails: TypeError: ",
         ),
+        ("my_own_judges:Said", "of Said it is expected that its `name` is set, as by `super()._"),
         ("my_own_judges:", "'my_own_judges:' is not an import path: write it as package.module:C"),
         ("a/b.py:Brief", "'a/b.py:Brief' is not an import path"),
     ],

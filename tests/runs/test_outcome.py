@@ -79,6 +79,8 @@ def test_an_opened_run_is_what_the_run_gave(done):
     with pytest.raises(UserError, match="unknown selection 'frist': did you mean 'first'"):
         opened.selected("frist")
     assert all(table.num_rows for table in opened.judge_tables.values())
+    names = [table.column_names for table in opened.judge_tables.values()]
+    assert all(len(of) == len({*of}) for of in names)
     assert opened.warnings == done.warnings
     assert opened.exit_code == done.exit_code
     assert opened.judges == list(JUDGES)
