@@ -169,9 +169,9 @@ def interval(
     intervals of the best of ten held it in 86% of worlds with 8 documents. Few systems' means may
     correlate by 1, which that scale does not have; there the interval is cut at 1.
 
-    Documents' correlations that are all alike say nothing of how far others lie: those that so many
-    documents would miss may lie anywhere (six of six have 1: 0.08 to 1). No such thing can be said
-    where the jackknife's parts are alike.
+    Documents' correlations that are all alike say nothing of how far others lie: as many others as
+    would be missed with a chance of ALPHA / 2 may lie anywhere (six of six have 1: 0.08 to 1). No
+    such thing can be said where the jackknife's parts are alike.
     """
     spread, count = error(parts)
     if not np.isfinite(spread) or np.isnan(value):
@@ -179,7 +179,7 @@ def interval(
     if spread < EQUAL:
         if level != "sample":
             return None, None
-        others = unseen(count, choices)
+        others = 1 - (ALPHA / choices / 2) ** (1 / count)
         return value - others * (value - least), value + others * (1 - value)
     half_width = float(reach(spread, count - 1, choices))
     half = (1 - least) / 2
@@ -191,11 +191,6 @@ def interval(
     ends = atanh(middle) - scaled, atanh(middle) + scaled
     low, high = (least + half * (1 + tanh(end)) for end in ends)
     return min(low, value), max(value, high)
-
-
-def unseen(documents: int, choices: int = 1) -> float:
-    """So large a share of others may be missed by documents that are all alike, at 2.5%."""
-    return float(1 - (ALPHA / choices / 2) ** (1 / documents))
 
 
 def p_value(difference: float, parts: Floats) -> float | None:
@@ -254,11 +249,8 @@ def spread(
 
 def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: int) -> Measured:
     """The ratio of two sums over documents, and its interval; None where the second sum is 0."""
-    value, low, high = spread(lambda d: quotient(d @ above, d @ below), above.size, resamples, seed)
-    if value is not None and low is not None and low == high and np.all(above <= below):  # a share
-        others = unseen(int(np.count_nonzero(below)))
-        low, high = value - others * value, value + others * (1 - value)
-    return Measured(value, low, high, n=n)
+    of_draws = spread(lambda d: quotient(d @ above, d @ below), above.size, resamples, seed)
+    return Measured(*of_draws, n=n)
 
 
 def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:

@@ -14,7 +14,7 @@ from evaljudge.analysis.costs import Price
 from evaljudge.analysis.telling import Disagreement, Spread
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.sections.figures import NO_AGREEMENT, Rows, only, percent
+from evaljudge.sections.figures import Rows, only, percent
 from evaljudge.text import counted, is_not_expected, one_line
 
 
@@ -117,9 +117,7 @@ class Findings(Mapping[str, Rows[Any]]):
     def agreement(self) -> Rows[Agreement]:
         """As tables show it: what rests on too few units has no interval, as it has in the file."""
         rows: Rows[Agreement] = self["agreement"]
-        rows = Rows(replace(r, low=None, high=None) if only(r.level, r.n) else r for r in rows)
-        rows.said_of_none = NO_AGREEMENT
-        return rows
+        return Rows(replace(r, low=None, high=None) if only(r.level, r.n) else r for r in rows)
 
     def __repr__(self) -> str:
         documents = counted(self.cases, "document", "documents")

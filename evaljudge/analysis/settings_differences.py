@@ -49,10 +49,12 @@ def _bound(run: ScoredRun) -> dict[str, Any]:
     about, lines = run.about, signatures(run)
     bound = {key: value for key, value in about["fingerprint"].items() if key != "corpus"}
     versions = {name: v for name, v in about.get("versions", {}).items() if name != "engine"}
-    metrics = {
-        name: how | {"version": lines.get(name, "").partition(" | ")[0]}
-        for name, how in about.get("config", {}).get("metrics", {}).items()
-    }
+    metrics = dict[str, Any]()
+    for name, how in about.get("config", {}).get("metrics", {}).items():
+        version, _, rest = lines.get(name, "").partition(" | ")
+        facts = json.loads(rest.rpartition(" | ")[0] or "{}")  # of its model and libraries, too
+        facts = {key: fact for key, fact in facts.items() if key not in ("corpus", "seed")}
+        metrics[name] = how | facts | {"version": version}
     return bound | {"versions": versions, "metrics": metrics}
 
 

@@ -572,7 +572,7 @@ def is_numbering(name: str) -> bool:
 def axis_called(name: str) -> str:
     """`human_fluency` -> fluency, `Fluency (1-5)` -> fluency, `score` -> overall, and of keys in
     keys the last: `scores.tone.rating` -> tone."""
-    axis = _AROUND.sub("", name).rpartition(".")[2]
+    axis = re.split(r"(?<=\S)\.(?=\S)", _AROUND.sub("", name))[-1]
     axis = "overall" if {name.casefold(), axis.casefold()} & {*OVERALL} else axis
     axis = axis.casefold() if axis.casefold() in known_axes() else axis
     return axis_called(_OF_RATER.sub("", name)) if axis.isdecimal() and axis != name else axis

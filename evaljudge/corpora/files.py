@@ -16,7 +16,6 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from math import isfinite
 from typing import IO, Any, Literal
 
@@ -217,7 +216,7 @@ def _long(path: Input, columns: Mapping[str, str]) -> Iterator[Row]:
     """Rows with one value or an object of `scores`. A table with a column for each score is read as
     a whole: such a column is one of which most cells are numbers, and is no rating."""
     rows = map(accepted, read_generic((path,), part="scores"))
-    own = {name: field_called(name) for row in islice(rows, 1) for name in row.fields}
+    own = {name: field_called(name) for name in next(iter(rows), Row("", {})).fields}
     ids = dict[str, str]()
     for name, to in [(n, to) for n, to in columns.items() if n in own] + [*own.items()]:
         if to in {"doc_id", "system"} - own.keys() - {*ids.values()}:

@@ -82,6 +82,10 @@ def _rows(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     ]
     has_answer = any("text" in (name, field_called(name)) for name in fields)
     replied = [n for n in talks if len(fields[n]) > 1 and fields[n][-1]["role"] == "assistant"]
+    if len(replied) > 1:  # `messages` beside `chosen` is the chosen one again
+        again = [name for name in replied if _reply(name) == ANSWER]
+        fields = {name: value for name, value in fields.items() if name not in again}
+        talks, replied = ([n for n in names if n not in again] for names in (talks, replied))
     asked = [fields[name][:-1] for name in replied]
     if len(asked) > 1 and all(one == asked[0] for one in asked):  # `chosen` and `rejected`
         fields |= {_reply(name): _said(fields[name][-1]["content"]) for name in replied}
@@ -146,7 +150,11 @@ def _side_by_side(fields: dict[str, Any]) -> dict[str, Any]:
     texts = [n for n, of in lists.items() if field_called(n) == "text" and len(of) > 1]
     if len(texts) != 1 or not all(isinstance(text, str) for text in lists[texts[0]]):
         return fields
-    beside = {n: of for n, of in lists.items() if len(of) == len(lists[texts[0]])}
+    own = ("source", "references", "context")  # of the document, whatever their number
+    beside = {
+        n: of for n, of in lists.items()
+        if len(of) == len(lists[texts[0]]) and field_called(n) not in own
+    }  # fmt: skip
     each = [dict(zip(beside, cells, strict=True)) for cells in zip(*beside.values(), strict=True)]
     return {n: v for n, v in fields.items() if n not in beside} | {texts[0]: each}
 

@@ -228,14 +228,17 @@ def _value(name: str, cell: str, separator: str, marks: dict[str, str], own: Col
         return None
     texts = list_in(cell) if name in ("source", "references", "context") else None
     if texts is not None and all(isinstance(text, str) for text in texts):
-        return "\n\n".join(texts) if name == "source" else texts
+        return "\n\n".join(texts) or number if name == "source" else texts
     return number
 
 
 def list_in(cell: str) -> list[Any] | None:
-    """The list in a cell, as JSON or as Python prints it, if there is one."""
-    for read in (read_json_text, literal_eval) if cell.lstrip().startswith("[") else ():
-        with suppress(RefusedError, ValueError, SyntaxError, RecursionError, MemoryError):
+    """The list in a cell, as JSON or as Python prints it, if there is one. NumPy prints no commas,
+    so that Python would join the texts: it is none."""
+    ways = [read_json_text] + [literal_eval] * (not re.search(r"['\"]\s+['\"]", cell))
+    odd = RefusedError, ValueError, TypeError, SyntaxError, RecursionError, MemoryError
+    for read in ways if cell.lstrip().startswith("[") else ():
+        with suppress(*odd):
             return found if isinstance(found := read(cell), list) else None
     return None
 

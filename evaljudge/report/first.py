@@ -149,7 +149,7 @@ def _answer(findings: Findings, headline: Headline, ends: Sequence[float]) -> Ax
             "at": place_of(system.mean, low, high),
             "low": place_of(system.low, low, high),
             "high": place_of(system.high, low, high),
-            "letters": system.letters,
+            "letters": system.letters if any(p.told_apart for p in row.pairs) else "",
             "figure": f"{bracketed(system.mean, system.low, system.high)}, "
             + counted(system.n, "document", "documents"),
             "texts": _list_of(**scale, system=system.system, **people, sort="low"),
@@ -217,8 +217,10 @@ def _sentence(row: SystemRanking) -> str:
     if row.documents == 1:
         return f"{name} is first, but one document cannot tell systems apart."
     if not any(pair.told_apart for pair in row.pairs):
-        most = max(system.n for system in row.systems)
+        most, tested = max(system.n for system in row.systems), len(row.pairs)
         few = f": {most} documents are few" if most < 9 else ""
+        if tested * 2 ** (1 - most) > 0.05:  # the least p of signs, by Holm's correction
+            few = f", and none could: {most} documents are too few for {tested} pairs"
         return f"No two systems differ significantly by this scorer{few}."
     pairs = [pair for pair in row.pairs if pair.first == first.system]
     close = [short[pair.second] for pair in pairs if not pair.told_apart]

@@ -52,7 +52,8 @@ def floor_line(findings: Findings) -> str:
     standing = "reaches" if findings.floor_passed else "is under"
     if not findings.floor_passed and findings.share >= findings.coverage_floor:
         least = min(findings.coverage, key=lambda row: row.share)
-        share += f", but {on_axis(least.scorer, least.axis)} {percent(least.share)}"
+        its = percent(least.share, findings.coverage_floor)
+        share += f", but {on_axis(least.scorer, least.axis)} {its}"
     return f"{share}: {standing} the floor of {short(findings.coverage_floor * 100)}%"
 
 

@@ -289,8 +289,10 @@ class Job:
             for judge in self.judges
             for suffix, meaning in judge.meanings.items()
         }
-        kinds = {name: spec.get("metric", name) for name, spec in self.config.metrics.items()}
-        meanings |= {name: known_metrics()[kind].about for name, kind in kinds.items()}
+        for name, spec in self.config.metrics.items():
+            meanings[name] = known_metrics()[spec.get("metric", name)].about
+            if spec.get("against") == "source":
+                meanings[name] = meanings[name].replace("a reference", "the source")
         meanings |= {name: mix.meaning for name, mix in self.mixes.items()}
         return meanings | {
             calibrated_name(s): f"{s} on the scale of people's ratings, learnt from rated texts."

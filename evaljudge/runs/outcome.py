@@ -103,10 +103,8 @@ class Outcome:
         tables = (table for section in sections for table in section.tables if table.rows)
         made = dict[str, pa.Table]()
         for table in tables:
-            again = {
-                n: f"{head} {n}" for n, head in enumerate(table.heads) if head in table.heads[:n]
-            }
-            heads = [again.get(n, head) for n, head in enumerate(table.heads)]
+            each = enumerate(table.heads)
+            heads = [f"{head} {n}" if head in table.heads[:n] else head for n, head in each]
             made[table.title] = pa.table([*zip(*table.rows, strict=True)], heads)
         return made
 

@@ -9,7 +9,7 @@ requests, which depend on the replies and are not planned.
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from heapq import nlargest
@@ -19,7 +19,7 @@ from typing import Any
 
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines.memory import footprint
-from evaljudge.errors import UserError
+from evaljudge.errors import Damaged, UserError
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.execution.local import complete
 from evaljudge.identity import brief_key, common_key
@@ -172,7 +172,10 @@ def _remaining(part: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterat
         return
     kept = output.of(part.job.panel)
     for shard, stages in lacking(part, output, BOTH).items():
-        saved = {stage: kept.partial(stage, shard) or {} for stage in stages}
+        saved = dict[Stage, dict[str, Any]]()
+        for stage in stages:
+            with suppress(Damaged):  # a run says so, and asks again
+                saved[stage] = kept.partial(stage, shard) or {}
         for of_stage in saved.values():
             plan.in_hand += sum(map(len, of_stage.get("replies", {}).values()))
         judged = saved.get("judge", {}).get("results", {})

@@ -145,8 +145,7 @@ def short(number: float) -> str:
 
 
 R = TypeVar("R")
-NO_ROWS = "There are no rows: nothing of this kind was found."
-NO_AGREEMENT = f"{NO_ROWS} Agreement needs ratings by people: print the outcome: were any read?"
+NO_ROWS = "There are no rows: nothing of this kind was found (of agreement: are there ratings?)."
 MOST_SHOWN, SIMPLE = 50, (str, int, float)
 
 
@@ -154,8 +153,6 @@ class Rows(list[R]):
     """A list of dataclasses that shows itself as a table; parts of a part are columns, too
     (`fit.axis`), but what a part's `repr` leaves out is not. The first list of parts, such as
     the systems of a ranking, has a row for each, under its own names where no other has them."""
-
-    said_of_none = NO_ROWS
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> R: ...
@@ -190,13 +187,13 @@ class Rows(list[R]):
         lines = [[one_line(cell) for cell in line] for line in (heads, *rows)]
         widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
         said = "\n".join("  ".join(map(fitted, line, widths)).rstrip() for line in lines)
-        return "\n".join(filter(None, [said, more])) if self else self.said_of_none
+        return "\n".join(filter(None, [said, more])) if self else NO_ROWS
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
         heads, rows, more = self._cells()
-        said = f"<p>{more or self.said_of_none}</p>" if more or not self else ""
+        said = f"<p>{more or NO_ROWS}</p>" if more or not self else ""
         return (html_table(heads, rows) if self else "") + said
 
     def _cells(self) -> tuple[list[str], list[list[str]], str]:

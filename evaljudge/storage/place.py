@@ -72,7 +72,7 @@ def locate(uri: str) -> tuple[fs.FileSystem | CloudFiles, str]:
 
 class Place:
     def __init__(self, uri: str) -> None:
-        self.uri = uri if uri in CLOUDS else uri.rstrip("/") or "/"
+        self.uri = uri if uri.rstrip("/").endswith(":") else uri.rstrip("/") or "/"
         self._system: Any
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)

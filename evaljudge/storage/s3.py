@@ -4,6 +4,7 @@ Credentials are boto3's: those of the environment, a profile or the machine's ro
 """
 
 import os
+from datetime import timedelta
 from typing import Any
 
 from pyarrow import fs
@@ -40,7 +41,8 @@ def s3_settings(bucket: str) -> dict[str, Any]:
     except BotoCoreError as error:  # no such profile, or half of a key
         raise UserError(f"{bucket}: {first_words(error)}") from None
     settings = {
-        "credential_provider": Boto3CredentialProvider(session),
+        # asked again before each is used: botocore renews those of a role when it is time
+        "credential_provider": Boto3CredentialProvider(session, ttl=timedelta(minutes=5)),
         "region": _region(bucket),
         "endpoint": server,
         "disable_bulk_delete": True,  # not every server has it, and single objects are removed

@@ -849,6 +849,23 @@ NESTED["conversations of two models"] = [
 ]  # fmt: skip
 
 
+def test_a_conversation_that_is_there_twice_is_no_third_system():
+    """`messages` is the chosen one again, and lists of a document's own are not dealt out."""
+    rows = []
+    for _, article, texts in EACH:
+        asked = {"role": "user", "content": article}
+        chosen, rejected = ([asked, {"role": "assistant", "content": texts[s][0]}] for s in "AB")
+        rows.append({"prompt": article, "chosen": chosen, "rejected": rejected, "messages": chosen})
+    assert made(write("jsonl", rows)).summary.startswith("3 documents with 6 texts of 2 systems")
+    rows = [
+        {"id": n, "article": f"Of {n}", "summaries": [f"a {n}", "b"], "references": ["r", f"s {n}"]}
+        for n in range(3)
+    ]
+    assert made(write("jsonl", rows), force=True).summary.startswith("3 documents with 6 texts;")
+    with open_corpus(corpus_of(load_config("config.yaml"))) as corpus:
+        assert [case.document.references for case in corpus] == [("r", f"s {n}") for n in range(3)]
+
+
 def test_lists_side_by_side_are_texts_and_their_ratings():
     rows = [
         {"id": n, "text": f"The river {n} rose. " * 9, "human_summaries": ["It rose."],
