@@ -235,6 +235,6 @@ def _prepare_ray_data() -> None:
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.execution_no_progress_timeout_s = -1
-    context.max_consecutive_actor_init_deaths = 3
+    context.max_consecutive_actor_init_deaths = 9
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     logging.getLogger("ray").setLevel(logging.ERROR)
